@@ -1,0 +1,71 @@
+"""unirex: text classifiers that show their reasons.
+
+```python
+import unirex
+
+data = unirex.load_dataset("demo")
+system = unirex.fit("slm-fp", data, encoder="minilm")
+print(unirex.evaluate(system, data["test"]).table())
+print(system.explain("a gorgeous , witty , seductive film .").spans)
+```
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from unirex import hub
+
+if TYPE_CHECKING:
+    from unirex.data import load_dataset
+    from unirex.data.example import DatasetInfo, Example, Splits
+    from unirex.errors import UserError
+    from unirex.evaluate import Results, evaluate
+    from unirex.explanation import Explanation
+    from unirex.methods import fit
+    from unirex.system import System, load
+
+__version__ = "0.1.0.dev0"
+
+# Nothing heavy is imported before it is used: `import unirex` and `unirex --help` answer at once.
+_PLACES = {
+    "DatasetInfo": "unirex.data.example",
+    "Example": "unirex.data.example",
+    "Explanation": "unirex.explanation",
+    "Results": "unirex.evaluate",
+    "Splits": "unirex.data.example",
+    "System": "unirex.system",
+    "UserError": "unirex.errors",
+    "evaluate": "unirex.evaluate",
+    "fit": "unirex.methods",
+    "load": "unirex.system",
+    "load_dataset": "unirex.data",
+}
+
+__all__ = [
+    "DatasetInfo",
+    "Example",
+    "Explanation",
+    "Results",
+    "Splits",
+    "System",
+    "UserError",
+    "evaluate",
+    "fit",
+    "load",
+    "load_dataset",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PLACES:
+        return getattr(import_module(_PLACES[name]), name)
+    raise AttributeError(f"module 'unirex' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+hub.register_with_transformers()

@@ -1,0 +1,143 @@
+"""What a person marked in a text, however they wrote it down, as character spans."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Sequence
+from reprlib import repr as short
+from typing import Any, Literal
+
+from unirex.data.example import CharSpan
+from unirex.data.validate import is_missing
+from unirex.errors import UserError, unknown
+
+RationaleFormat = Literal["auto", "characters", "words", "flags"]
+
+WORD = re.compile(r"\S+")  # \s is str.isspace, so these are the words of str.split()
+WAYS = "character spans [[start, end], ...], word indices [0, 3], or one 0/1 per word"
+
+
+def words(text: str) -> list[CharSpan]:
+    """Where each word stands: the maximal runs of non-whitespace, as in `str.split()`.
+
+    >>> words("so  good")
+    [(0, 2), (4, 8)]
+    """
+    return [found.span() for found in WORD.finditer(text)]
+
+
+def parse_rationale(
+    value: object,
+    text: str,
+    *,
+    format: RationaleFormat = "auto",  # noqa: A002  the word users know for this
+) -> tuple[CharSpan, ...] | None:
+    """The marked parts of a text; None where nobody marked any, `()` where somebody marked nothing.
+
+    A string is read as JSON. The spans come out sorted, with overlapping or touching ones merged.
+    How "auto" reads a list that is not empty:
+
+    1. a list holding lists is character spans;
+    2. a list holding true/false is flags, one per word;
+    3. a list of only 0s and 1s is flags if it has as many items as the text has words, or repeats
+       a number (an index is never given twice): for a text of two words, `[0, 1]` marks the second;
+    4. any other list is word indices.
+
+    >>> parse_rationale([[4, 8]], "so  good")
+    ((4, 8),)
+    >>> parse_rationale([0, 1], "so  good")
+    ((4, 8),)
+    >>> parse_rationale("[0, 1]", "so  good", format="words")
+    ((0, 2), (4, 8))
+    """
+    if format != "auto" and format not in PARSERS:
+        raise unknown("rationale format", format, ["auto", *PARSERS])
+    marks = _from_json(value) if isinstance(value, str) else value
+    if is_missing(marks):
+        return None
+    if not isinstance(marks, list | tuple):
+        raise UserError(f"rationale must be {WAYS}, not {short(marks)}")
+    found = words(text)
+    parse = PARSERS[_guess(marks, len(found)) if format == "auto" else format]
+    return merge(parse(marks, text, found))
+
+
+def merge(spans: Iterable[CharSpan]) -> tuple[CharSpan, ...]:
+    """The same characters in the fewest spans, in order.
+
+    >>> merge([(5, 9), (0, 3), (3, 6)])
+    ((0, 9),)
+    """
+    merged: list[CharSpan] = []
+    for start, end in sorted(spans):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return tuple(merged)
+
+
+def _from_json(value: str) -> object:
+    if not value.strip():
+        return None
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        raise UserError(f"rationale {short(value)} is not JSON; write {WAYS}") from None
+
+
+def _guess(marks: Sequence[object], word_count: int) -> str:
+    if any(isinstance(mark, list | tuple) for mark in marks):
+        return "characters"
+    if any(isinstance(mark, bool) for mark in marks):
+        return "flags"
+    zero_one = all(type(mark) is int and mark in (0, 1) for mark in marks)
+    repeats = zero_one and len(set(marks)) < len(marks)
+    return "flags" if zero_one and (len(marks) == word_count or repeats) else "words"
+
+
+def _characters(marks: Sequence[Any], text: str, _: list[CharSpan]) -> list[CharSpan]:
+    return [_span(mark, text) for mark in marks]
+
+
+def _span(mark: Any, text: str) -> CharSpan:
+    pair = isinstance(mark, list | tuple) and len(mark) == 2
+    if not pair or any(type(bound) is not int for bound in mark):
+        raise UserError(f"rationale span {short(mark)} must be [start, end], two whole numbers")
+    start, end = mark
+    if start >= end:
+        raise UserError(f"rationale span [{start}, {end}] is empty: start must be less than end")
+    if start < 0 or end > len(text):
+        raise UserError(f"rationale span [{start}, {end}] is outside its text of {len(text)} characters")
+    return start, end
+
+
+def _words(marks: Sequence[Any], _: str, found: list[CharSpan]) -> list[CharSpan]:
+    for mark in marks:
+        if type(mark) is not int:
+            raise UserError(f"rationale word index {short(mark)} must be a whole number")
+        if not 0 <= mark < len(found):
+            raise UserError(f"rationale word index {mark} is out of range: the text has {_count(found)}")
+    if len(set(marks)) < len(marks):
+        raise UserError(f"rationale {short(marks)} gives a word index twice; name each word once")
+    return [found[mark] for mark in marks]
+
+
+def _flags(marks: Sequence[Any], _: str, found: list[CharSpan]) -> list[CharSpan]:
+    for mark in marks:
+        if not isinstance(mark, int) or mark not in (0, 1):
+            raise UserError(f"rationale flag {short(mark)} must be 0 or 1")
+    if marks and len(marks) != len(found):
+        raise UserError(
+            f"rationale has {len(marks)} flags, but the text has {_count(found)}; give one a word"
+        )
+    return [span for span, mark in zip(found, marks, strict=False) if mark]
+
+
+def _count(found: list[CharSpan]) -> str:
+    return f"{len(found)} word{'' if len(found) == 1 else 's'}"
+
+
+Parser = Callable[[Sequence[Any], str, list[CharSpan]], list[CharSpan]]
+PARSERS: dict[str, Parser] = {"characters": _characters, "words": _words, "flags": _flags}

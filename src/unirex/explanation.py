@@ -1,0 +1,65 @@
+"""A prediction with its reasons, in the characters of the original text."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from unirex.data.example import Label
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Some characters of one segment, end-exclusive."""
+
+    start: int
+    end: int
+    text: str
+    segment: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One word (or one sub-word token) with its importance and whether the budget kept it."""
+
+    start: int
+    end: int
+    text: str
+    score: float
+    selected: bool
+    segment: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What a system predicts for one text and the words it names as its reasons.
+
+    `tokens` are what the system really scored and selected; `words` are the blank-separated words they
+    belong to (score: the highest of its tokens; selected: any of its tokens); `spans` are the runs of
+    selected words.
+    """
+
+    segments: tuple[str, ...]
+    label: Label
+    probabilities: dict[Label, float]
+    budget: float  # per cent of the tokens
+    spans: tuple[Span, ...]
+    words: tuple[Word, ...]
+    tokens: tuple[Word, ...]
+    truncated: int = 0  # tokens of the text the encoder could not take
+    id: str | None = None
+    gold_label: Label | None = None
+    gold_spans: tuple[Span, ...] | None = None
+
+    @property
+    def text(self) -> str:
+        """The original text, untouched."""
+        return "\n".join(self.segments)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types; probabilities as a list, so that labels keep their type."""
+        plain = asdict(self)
+        plain["probabilities"] = [
+            {"label": label, "probability": p} for label, p in self.probabilities.items()
+        ]
+        return plain

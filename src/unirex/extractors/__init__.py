@@ -1,0 +1,40 @@
+"""Rationale extractors: how much each token matters, `(pass, target) -> scores [B, T]`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from unirex.errors import UserError
+from unirex.registry import Registry
+
+if TYPE_CHECKING:
+    from torch import nn
+
+EXTRACTORS = Registry(
+    "extractor",
+    {
+        "gradient": "unirex.extractors.gradient:Gradient",
+        "input-x-gradient": "unirex.extractors.input_x_gradient:InputXGradient",
+        "integrated-gradients": "unirex.extractors.integrated_gradients:IntegratedGradients",
+        "deeplift": "unirex.extractors.deeplift:DeepLift",
+        "random": "unirex.extractors.heuristic:Random",
+        "gold": "unirex.extractors.heuristic:Gold",
+        "inverse": "unirex.extractors.heuristic:Inverse",
+        "dual-lm": "unirex.extractors.dual_lm:DualLM",
+        "shared-lm": "unirex.extractors.shared_lm:SharedLM",
+    },
+)
+
+
+def build_extractor(name: str, encoder_config: Any, options: dict[str, Any]) -> nn.Module:
+    """The extractor called `name`; an option it does not have is an error, not ignored."""
+    from inspect import signature
+
+    make = EXTRACTORS[name]
+    known = [key for key in signature(make).parameters if key != "encoder_config"]
+    for key in options:
+        if key not in known:
+            raise UserError(
+                f"extractor '{name}' has no option '{key}'; its options: {', '.join(known) or 'none'}."
+            )
+    return make(encoder_config, **options)

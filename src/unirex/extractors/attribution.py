@@ -1,0 +1,81 @@
+"""What all attribution algorithms share: attributions per embedding dimension, pooled to a token score."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from unirex.encode import Batch
+from unirex.models.heads import build_head
+from unirex.models.task import Pass, TaskModel
+
+log = logging.getLogger(__name__)
+
+
+class Attribution(nn.Module):
+    """Token scores from the task model's own behaviour; nothing to train unless `pooling` is an MLP.
+
+    Args:
+        encoder_config: the encoder's configuration (for its width).
+        pooling: `sum` over embedding dimensions, or `mlp-<width>-<layers>` that learns to weigh them.
+        create_graph: let a loss on the scores reach every parameter of the task model, through second
+            derivatives. Without it gradients are constants and such a loss trains only word embeddings,
+            which is what the released research code did (SPEC A5).
+    """
+
+    def __init__(self, encoder_config: Any, *, pooling: str = "sum", create_graph: bool = False) -> None:
+        super().__init__()
+        self.create_graph = create_graph
+        self.pooling = None if pooling == "sum" else build_head(pooling, encoder_config.hidden_size, 1)
+
+    def forward(self, full: Pass, target: Tensor) -> Tensor:
+        """Scores [B, T] for the target class; gradients of the task model are computed even under no_grad."""
+        training = torch.is_grad_enabled()
+        with torch.enable_grad():
+            if self.create_graph and training:
+                allow_second_order(full.task)
+            attributions = self.attribute(full, target, create_graph=self.create_graph and training)
+        attributions = attributions if training else attributions.detach()
+        if self.pooling is None:
+            return attributions.sum(-1)
+        return self.pooling(attributions).squeeze(-1)
+
+    def attribute(self, full: Pass, target: Tensor, *, create_graph: bool) -> Tensor:
+        """Attributions [B, T, H]."""
+        raise NotImplementedError
+
+
+def allow_second_order(task: TaskModel) -> None:
+    """Switch to the attention that has second derivatives (fused attention has none) and say so."""
+    encoder = task.encoder
+    if encoder.config._attn_implementation != "eager":
+        log.info("attention switched to 'eager': create_graph needs second derivatives")
+        encoder.set_attn_implementation("eager")
+
+
+def embeddings(full: Pass) -> Tensor:
+    """The batch's word embeddings, tied to the embedding matrix and ready for gradients: [B, T, H]."""
+    embeds = full.task.embed(full.batch.input_ids)
+    return embeds if embeds.requires_grad else embeds.detach().requires_grad_()
+
+
+def baseline(full: Pass) -> Tensor:
+    """The text that says nothing: padding everywhere but at special tokens, which stay: [B, T, H]."""
+    pad = full.task.encoder.config.pad_token_id or 0
+    batch = full.batch
+    ids = torch.where(batch.special, batch.input_ids, torch.full_like(batch.input_ids, pad))
+    return full.task.embed(ids)
+
+
+def target_logits(task: TaskModel, batch: Batch, embeds: Tensor, target: Tensor) -> Tensor:
+    """The explained quantity: the logit of the target class, [B]."""
+    return task(batch, embeds).gather(1, target[:, None]).squeeze(1)
+
+
+def input_gradient(full: Pass, embeds: Tensor, target: Tensor, *, create_graph: bool) -> Tensor:
+    """How the target logit changes with each word embedding: [B, T, H]."""
+    logits = target_logits(full.task, full.batch, embeds, target)
+    return torch.autograd.grad(logits.sum(), embeds, create_graph=create_graph)[0]

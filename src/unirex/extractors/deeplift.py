@@ -1,0 +1,54 @@
+"""DeepLIFT: differences to the baseline, carried back through the network by captum's rules."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+
+from torch import Tensor, nn
+
+from unirex.encode import Batch
+from unirex.extractors.attribution import Attribution, baseline, embeddings
+from unirex.models.task import Pass, TaskModel
+
+
+class _FromEmbeddings(nn.Module):
+    """The task model as a function of embeddings; captum doubles every tensor it is given."""
+
+    def __init__(self, task: TaskModel, batch: Batch) -> None:
+        super().__init__()
+        self.task = task
+        self.batch = batch
+
+    def forward(self, embeds: Tensor, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        batch = replace(self.batch, input_ids=input_ids, attention_mask=attention_mask)
+        return self.task(batch, embeds)
+
+
+class DeepLift(Attribution):
+    """captum's DeepLift on word embeddings.
+
+    Its rules reach only activations that are modules captum knows; elsewhere (attention, layer norm, GELU)
+    it is gradient × difference to the baseline, so its scores need not add up (SPEC A5).
+
+    Args:
+        encoder_config: the encoder's configuration.
+        pooling: as in `Attribution`.
+    """
+
+    def __init__(self, encoder_config: object, *, pooling: str = "sum") -> None:
+        super().__init__(encoder_config, pooling=pooling)
+
+    def attribute(self, full: Pass, target: Tensor, *, create_graph: bool) -> Tensor:
+        """Multipliers × (e - e'), [B, T, H]."""
+        from captum.attr import DeepLift as Captum
+
+        batch = full.batch
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # it announces its hooks on every call
+            return Captum(_FromEmbeddings(full.task, batch)).attribute(
+                embeddings(full),
+                baselines=baseline(full),
+                target=target,
+                additional_forward_args=(batch.input_ids, batch.attention_mask),
+            )

@@ -1,0 +1,16 @@
+"""Gradient (saliency): how steeply the target logit reacts to each token."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from unirex.extractors.attribution import Attribution, embeddings, input_gradient
+from unirex.models.task import Pass
+
+
+class Gradient(Attribution):
+    """The absolute gradient, so its scores are never negative (SPEC A5)."""
+
+    def attribute(self, full: Pass, target: Tensor, *, create_graph: bool) -> Tensor:
+        """|dF/de|, [B, T, H]."""
+        return input_gradient(full, embeddings(full), target, create_graph=create_graph).abs()

@@ -1,0 +1,124 @@
+"""Methods of the paper by name: each a small YAML diff of the default settings."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from unirex.config import Config
+from unirex.errors import UserError, unknown
+from unirex.settings import build_config, merge, read_settings
+
+if TYPE_CHECKING:
+    from unirex.data.example import Splits
+    from unirex.system import System
+
+
+def method_names() -> list[str]:
+    """The methods that can be fitted."""
+    found = [file.name for file in files(__name__).iterdir() if file.name.endswith(".yaml")]
+    order = {"vanilla": 0, "aa": 1, "dlm": 2, "slm": 3}
+    names = [name.removesuffix(".yaml") for name in found]
+    return sorted(names, key=lambda name: (order.get(name.split("-")[0], 9), name))
+
+
+def method_settings(name: str) -> dict[str, Any]:
+    """What a method sets differently from the defaults, and `about`: what it is."""
+    if name not in method_names():
+        raise unknown("method", name, method_names())
+    return yaml.safe_load((files(__name__) / f"{name}.yaml").read_text("utf-8"))
+
+
+def resolve(method: str, config: str | Path | Mapping[str, Any] | None, settings: Mapping[str, Any]) -> Config:
+    """Defaults, then the method, then a configuration file or table, then single settings."""
+    diff = {key: value for key, value in method_settings(method).items() if key != "about"}
+    given = read_settings(config) if isinstance(config, str | Path) else config or {}
+    asked = merge(given, settings)
+    if asked.get("extractor", diff.get("extractor")) != diff.get("extractor"):
+        diff.pop("extractor_options", None)  # another extractor has other options
+    return build_config(merge(diff, asked))
+
+
+def fit(
+    method: str,
+    data: Splits,
+    *,
+    out: str | Path | None = None,
+    resume: bool = False,
+    config: str | Path | Mapping[str, Any] | None = None,
+    progress: bool = True,
+    **settings: Any,
+) -> System:
+    """Train a system.
+
+    Args:
+        method: its name; see `unirex list methods`.
+        data: splits with at least `train` and `dev`.
+        out: a folder to keep the run in; without one nothing is kept but the returned system.
+        resume: go on with the run in `out`, or just load it if it is finished.
+        config: settings as a YAML file or a table.
+        progress: show how training goes on.
+        settings: single settings by name, tables for nested ones:
+            `fit("slm-fp", data, encoder="minilm", training={"epochs": 3})`.
+
+    Returns:
+        The system with the weights of the epoch that was best on `dev`.
+    """
+    resolved = resolve(method, config, settings)
+    check_trainable(data, resolved)
+    if out is not None:
+        return _fit_in(Path(out), method, data, resolved, resume, progress)
+    if resume:
+        raise UserError("resume needs the folder of the run: out=…")
+    with tempfile.TemporaryDirectory(prefix="unirex-") as folder:
+        return _train(Path(folder), method, data, resolved, resume=False, progress=progress)
+
+
+def _fit_in(folder: Path, method: str, data: Splits, config: Config, resume: bool, progress: bool) -> System:
+    from unirex.runs import Run
+    from unirex.system import load
+
+    run = Run(folder, method, config, data)
+    run.open(resume=resume)
+    if run.finished:
+        return load(folder)
+    system = _train(folder, method, data, config, resume=resume, progress=progress)
+    system.save_pretrained(folder)
+    run.close()
+    return system
+
+
+def _train(folder: Path, method: str, data: Splits, config: Config, *, resume: bool, progress: bool) -> System:
+    import torch
+
+    from unirex.modeling import RationaleModel
+    from unirex.models.encoders import load_pretrained
+    from unirex.system import System
+    from unirex.train import train
+
+    torch.manual_seed(config.seed)
+    model = RationaleModel.from_encoder(config, data.info.labels, method=method)
+    system = System(model, load_pretrained(config.encoder, kind="tokenizer"))
+    train(model, system.text_encoder, data, config, folder=folder, resume=resume, progress=progress)
+    return system
+
+
+def check_trainable(data: Splits, config: Config) -> None:
+    """The data have what these settings need."""
+    for split in ("train", "dev"):
+        if not data.get(split):
+            raise UserError(f"dataset '{data.info.name}' has no {split} examples; training needs them.")
+    weights = config.class_weights
+    if weights is not None and len(weights) != len(data.info.labels):
+        raise UserError(f"class_weights: {len(weights)} weights for {len(data.info.labels)} labels {data.info.labels}.")
+    needs_gold = config.objectives.plausibility.weight or config.extractor in ("gold", "inverse")
+    if needs_gold and not any(example.rationale for example in data["train"]):
+        raise UserError(
+            f"dataset '{data.info.name}' has no gold rationales in train, which plausibility needs; "
+            "use aa-f or vanilla, or add a `rationale` column."
+        )

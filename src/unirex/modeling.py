@@ -1,0 +1,184 @@
+"""The system as a Hugging Face model: encoder, task head and extractor in one `PreTrainedModel`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification, PreTrainedConfig, PreTrainedModel
+from transformers.utils import ModelOutput
+
+from unirex.config import Config
+from unirex.encode import Batch
+from unirex.extractors import build_extractor
+from unirex.models.encoders import encoder_source, load_encoder, load_pretrained, pooler_option
+from unirex.models.task import Pass, TaskModel
+from unirex.objectives import OBJECTIVES, Objectives
+from unirex.perturb import Perturber
+from unirex.step import Step
+
+
+class RationaleConfig(PreTrainedConfig):
+    """Everything needed to build the system again; the encoder's own configuration is inside."""
+
+    model_type = "unirex"
+
+    encoder: Any = None  # the encoder's configuration
+    pooling: str = "mean"
+    max_length: int = 512
+    labels: Any = ("0", "1")  # with their types: strings, ints, bools
+    extractor: str = "shared-lm"
+    extractor_options: Any = None
+    budgets: Any = (1, 5, 10, 20, 50)
+    budgets_per_step: int | None = None
+    separators: bool = False
+    removal: str = "attention_mask"
+    eval_removal: str = "delete"
+    class_weights: Any = None
+    objectives: Any = None
+    mask_token_id: int | None = None
+    method: str | None = None
+
+    def __post_init__(self, **kwargs: Any) -> None:
+        if isinstance(self.encoder, dict):
+            self.encoder = AutoConfig.for_model(**self.encoder)
+        elif self.encoder is None:
+            self.encoder = AutoConfig.for_model("bert")
+        self.labels = tuple(self.labels)
+        self.budgets = tuple(self.budgets)
+        self.extractor_options = dict(self.extractor_options or {})
+        self.id2label = {index: str(label) for index, label in enumerate(self.labels)}
+        self.label2id = {name: index for index, name in self.id2label.items()}
+        super().__post_init__(**kwargs)
+
+    def built_objectives(self) -> Objectives:
+        """The objectives as callables."""
+        given = self.objectives or {}
+        return Objectives(**{name: OBJECTIVES[name](**options) for name, options in given.items()})
+
+
+@dataclass
+class RationaleOutput(ModelOutput):
+    """What one forward gives; `losses` are the unweighted terms behind `loss`."""
+
+    loss: Tensor | None = None
+    logits: Tensor | None = None  # [B, C]
+    scores: Tensor | None = None  # [B, T]
+    losses: dict[str, Tensor] | None = None
+
+
+class RationaleModel(PreTrainedModel):
+    """A text classifier with its rationale extractor.
+
+    `forward` with labels computes every term of the loss at once, so that it trains alike under Lightning, under
+    the Hugging Face `Trainer` and under data parallelism; without labels it predicts and scores.
+    """
+
+    config_class = RationaleConfig
+    config: RationaleConfig
+    base_model_prefix = "task"
+    main_input_name = "input_ids"
+    _supports_sdpa = True
+    _supports_flash_attn = True
+
+    def __init__(self, config: RationaleConfig) -> None:
+        super().__init__(config)
+        pooler = pooler_option(config.encoder, pooler=config.pooling == "pooler")
+        encoder = AutoModel.from_config(config.encoder, **pooler)
+        self.task = TaskModel(encoder, pooling=config.pooling, classes=len(config.labels))
+        self.extractor = build_extractor(config.extractor, config.encoder, config.extractor_options)
+        self.objectives = config.built_objectives()
+        self.post_init()
+
+    @classmethod
+    def from_encoder(cls, config: Config, labels: Sequence[Any], *, method: str | None = None) -> RationaleModel:
+        """A fresh system on a pretrained encoder; only its heads start from chance."""
+        source = encoder_source(config.encoder)
+        pooling = source.pooling if config.pooling == "auto" else config.pooling
+        encoder = load_encoder(config.encoder, pooler=pooling == "pooler")
+        tokenizer = load_pretrained(config.encoder, kind="tokenizer")
+        model = cls(
+            RationaleConfig(
+                encoder=encoder.config,
+                pooling=pooling,
+                max_length=config.max_length or longest_input(encoder.config),
+                labels=tuple(labels),
+                extractor=config.extractor,
+                extractor_options=config.extractor_options,
+                budgets=config.budgets,
+                budgets_per_step=config.budgets_per_step,
+                separators=config.separators,
+                removal=config.removal,
+                eval_removal=config.eval_removal,
+                class_weights=config.class_weights,
+                objectives=asdict(config.objectives),
+                mask_token_id=tokenizer.mask_token_id,
+                method=method,
+            )
+        )
+        model.task.encoder = encoder
+        if hasattr(model.extractor, "encoder"):  # Dual LM: the same start, then a life of its own
+            model.extractor.encoder = load_encoder(config.encoder, pooler=False)
+        return model
+
+    def forward(self, **tensors: Any) -> RationaleOutput:
+        """Logits and scores; with `labels` also the loss. Takes the tensors of a `Batch` by name."""
+        names = Batch.__dataclass_fields__
+        batch = Batch(**{name: tensors[name] for name in names if tensors.get(name) is not None})
+        if batch.labels is None:
+            step = self.step(batch)
+            return RationaleOutput(logits=step.full.logits, scores=step.scores)
+        step = self.step(batch, target=batch.labels, budgets=self._training_budgets())
+        losses = {name: objective(step).mean() for name, objective in self.objectives.active()}
+        weights = {name: objective.weight for name, objective in self.objectives.active()}
+        total = torch.stack([weights[name] * loss for name, loss in losses.items()]).sum()
+        return RationaleOutput(loss=total, logits=step.full.logits, losses=losses)
+
+    def step(
+        self,
+        batch: Batch,
+        *,
+        target: Tensor | None = None,
+        budgets: Sequence[float] | None = None,
+        removal: str | None = None,
+    ) -> Step:
+        """The batch seen by this system; the target is the prediction unless given."""
+        full = Pass(self.task, batch)
+        return Step(
+            full=full,
+            target=full.logits.argmax(-1) if target is None else target,
+            extractor=self.extractor,
+            perturber=self.perturber(removal or self.config.removal),
+            budgets=self.config.budgets if budgets is None else budgets,
+            class_weights=self._class_weights(full.logits),
+        )
+
+    def perturber(self, removal: str) -> Perturber:
+        """How this system takes tokens out of texts."""
+        pad = self.config.encoder.pad_token_id or 0
+        return Perturber(removal, mask_token_id=self.config.mask_token_id, pad_token_id=pad)  # type: ignore[arg-type]
+
+    def _training_budgets(self) -> Sequence[float]:
+        every, some = self.config.budgets, self.config.budgets_per_step
+        if not self.training or some is None or some >= len(every):
+            return every
+        return [every[index] for index in torch.randperm(len(every))[:some].tolist()]
+
+    def _class_weights(self, like: Tensor) -> Tensor | None:
+        weights = self.config.class_weights
+        return None if weights is None else like.new_tensor(weights)
+
+
+def longest_input(encoder_config: Any) -> int:
+    """Tokens a text may have: what the encoder's position table takes, at most 512."""
+    positions = getattr(encoder_config, "max_position_embeddings", 512)
+    behind_padding = encoder_config.model_type in ("roberta", "xlm-roberta", "camembert", "mpnet", "longformer")
+    return min(512, positions - (2 if behind_padding else 0))
+
+
+AutoConfig.register("unirex", RationaleConfig, exist_ok=True)
+AutoModel.register(RationaleConfig, RationaleModel, exist_ok=True)
+AutoModelForSequenceClassification.register(RationaleConfig, RationaleModel, exist_ok=True)

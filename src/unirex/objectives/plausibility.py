@@ -1,0 +1,76 @@
+"""Plausibility: the rationale should be what a person marked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from unirex.step import Step
+
+CRITERIA = {
+    "bce": "binary cross-entropy per token, gold tokens weighted up to balance the rest",
+    "kl": "divergence between the scores' and the gold's distribution over tokens",
+    "linear": "sum of scores: minus on gold tokens, plus elsewhere; has no lower bound",
+    "linear-margin": "the same, worth nothing more once below minus the margin",
+}
+
+
+@dataclass(frozen=True)
+class Plausibility:
+    """How far the scores are from the gold rationale; exactly 0 for texts without one.
+
+    Args:
+        weight: share in the total loss (the paper's alpha_p).
+        criterion: how the distance is measured.
+        margin: for `linear-margin`: the sum that is enough.
+        balance: for `bce`: weigh gold tokens by (others / gold) of the batch.
+    """
+
+    weight: float = 0.0
+    criterion: Literal["bce", "kl", "linear", "linear-margin"] = "bce"
+    margin: float = 0.1  # SPEC A6.8
+    balance: bool = True
+
+    def __call__(self, step: Step) -> Tensor:
+        """Loss [B]."""
+        batch = step.batch
+        if batch.rationale is None or batch.has_rationale is None or not bool(batch.has_rationale.any()):
+            return step.full_loss.new_zeros(step.full_loss.shape)
+        valid = batch.attention_mask & batch.has_rationale[:, None]  # special tokens too: SPEC A6.8
+        return self.distance(step.scores, batch.rationale & valid, valid)
+
+    def distance(self, scores: Tensor, gold: Tensor, valid: Tensor) -> Tensor:
+        """The criterion on scores [B, T], gold [B, T] and which tokens count [B, T]: [B]."""
+        if self.criterion == "bce":
+            return self.cross_entropy(scores, gold, valid)
+        if self.criterion == "kl":
+            return self.divergence(scores, gold, valid)
+        signed = (scores.where(~gold, -scores) * valid).sum(-1)  # (1 - 2 r*) s
+        if self.criterion == "linear":
+            return signed
+        return (signed.clamp(min=-self.margin) + self.margin) * valid.any(-1)
+
+    def cross_entropy(self, scores: Tensor, gold: Tensor, valid: Tensor) -> Tensor:
+        """Per-example shares whose mean over the batch is the mean over its valid tokens."""
+        total, positive = valid.sum(), gold.sum()
+        if not bool(positive):  # nothing to balance against: SPEC A6.8 recommends no loss
+            return scores.sum(-1) * 0
+        up = (total - positive) / positive if self.balance else 1.0
+        missed, invented = (-scores).logaddexp(scores * 0), scores.logaddexp(scores * 0)  # softplus
+        losses = (missed * up).where(gold, invented) * valid
+        return losses.sum(-1) * (len(scores) / total)
+
+    def divergence(self, scores: Tensor, gold: Tensor, valid: Tensor) -> Tensor:
+        """KL(scores || gold) over tokens; the gold distribution is smoothed, or it would be infinite."""
+        counted = gold.any(-1)
+        logp = scores.masked_fill(~valid, float("-inf")).masked_fill(~counted[:, None], 0.0).log_softmax(-1)
+        target = (gold + SMOOTHING * valid).float()
+        logq = (target / target.sum(-1, keepdim=True).clamp(min=SMOOTHING)).clamp(min=1e-12).log()
+        terms = logp.exp() * (logp.masked_fill(~valid, 0.0) - logq)
+        return (terms * valid).sum(-1) * counted
+
+
+SMOOTHING = 1e-3  # Paper: KL(scores || gold) as written is infinite wherever gold is 0

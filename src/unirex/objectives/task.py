@@ -1,0 +1,26 @@
+"""Task: predict the gold label."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from unirex.step import Step
+
+
+@dataclass(frozen=True)
+class Task:
+    """Cross-entropy of the prediction from the whole text.
+
+    Args:
+        weight: share in the total loss.
+    """
+
+    weight: float = 1.0
+
+    def __call__(self, step: Step) -> Tensor:
+        """Loss [B]."""
+        return step.full_loss

@@ -1,0 +1,76 @@
+"""Optimisers and the learning-rate schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+from torch import nn
+from torch.optim import AdamW, Optimizer
+from torch.optim.lr_scheduler import LambdaLR
+
+from unirex.config import Training
+
+
+class UncorrectedAdamW(Optimizer):
+    """Adam with decoupled weight decay and no bias correction, as BERT's authors and the released code had it."""
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float,
+        betas: tuple[float, float] = (0.9, 0.98),
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+    ) -> None:
+        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay})
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:  # type: ignore[override]
+        """One update of every parameter that has a gradient."""
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                if parameter.grad is not None:
+                    self._update(parameter, group)
+        return loss
+
+    def _update(self, parameter: torch.Tensor, group: dict[str, Any]) -> None:
+        state, (beta1, beta2) = self.state[parameter], group["betas"]
+        if not state:
+            state["mean"], state["square"] = torch.zeros_like(parameter), torch.zeros_like(parameter)
+        gradient = parameter.grad
+        if gradient is None:
+            return
+        state["mean"].lerp_(gradient, 1 - beta1)
+        state["square"].mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
+        parameter.mul_(1 - group["lr"] * group["weight_decay"])
+        parameter.addcdiv_(state["mean"], state["square"].sqrt().add_(group["eps"]), value=-group["lr"])
+
+
+def build_optimizer(model: nn.Module, training: Training, learning_rate: float) -> Optimizer:
+    """The optimiser over everything trainable; biases and norms are never decayed."""
+    named = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
+    groups = [
+        {"params": [p for _, p in named if p.dim() > 1], "weight_decay": training.weight_decay},
+        {"params": [p for _, p in named if p.dim() <= 1], "weight_decay": 0.0},
+    ]
+    if training.optimizer == "unirex":
+        return UncorrectedAdamW(groups, lr=learning_rate)
+    return AdamW(groups, lr=learning_rate)
+
+
+def linear_schedule(optimizer: Optimizer, *, steps: int, warmup: float) -> LambdaLR:
+    """The learning rate up in a straight line over the warm-up, then down to 0."""
+    rising = max(1, round(steps * warmup))
+
+    def factor(step: int) -> float:
+        if step < rising:
+            return (step + 1) / rising if warmup else 1.0
+        return max(0.0, (steps - step) / max(1, steps - rising))
+
+    return LambdaLR(optimizer, factor)

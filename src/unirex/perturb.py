@@ -1,0 +1,190 @@
+"""Texts with tokens taken out, and what the task model says to them. The only place that removes tokens.
+
+Removed tokens are not masked but dropped, and the shorter sequence is run. With the original position
+numbers this equals attention masking (a masked token is a token nobody sees); with new ones it equals
+deleting the words. Equal views of a batch are run once, and views of like length run together.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+
+from unirex.encode import Batch
+from unirex.errors import UserError, unknown
+from unirex.models.task import TaskModel, encode
+
+log = logging.getLogger(__name__)
+
+Removal = Literal["attention_mask", "delete", "mask_token", "pad_token"]
+REMOVALS = {
+    "attention_mask": "nobody sees the token; positions stay",
+    "delete": "the token is cut out; positions close up",
+    "mask_token": "the mask token stands in its place",
+    "pad_token": "the pad token stands in its place",
+}
+TOKENS_PER_CHUNK = 2048  # padded tokens run at once: measured best on 2 CPU cores, bounds memory
+
+
+@dataclass(frozen=True)
+class Perturber:
+    """How tokens are taken out of a text, for one task model."""
+
+    removal: Removal = "attention_mask"
+    mask_token_id: int | None = None
+    pad_token_id: int = 0
+
+    def __post_init__(self) -> None:
+        if self.removal not in REMOVALS:
+            raise unknown("removal", self.removal, REMOVALS)
+        if self.removal == "mask_token" and self.mask_token_id is None:
+            raise UserError("removal 'mask_token': this encoder's tokenizer has no mask token; use 'pad_token'.")
+
+    def logits(self, task: TaskModel, batch: Batch, kept: Tensor, *, full: Tensor | None = None) -> Tensor:
+        """The prediction for every view of every text.
+
+        Args:
+            task: the task model.
+            batch: the whole texts.
+            kept: [V, B, T] bool, what each view keeps; special tokens outside `selectable` always stay.
+            full: [B, C] logits of the whole texts, reused for views that keep everything.
+
+        Returns:
+            [V, B, C].
+        """
+        kept = (kept | ~batch.selectable) & batch.attention_mask
+        source = torch.arange(kept.shape[1], device=kept.device).repeat(kept.shape[0])  # [V*B]
+        rows, owner, back = distinct(kept.flatten(0, 1), source)
+        whole = (rows == batch.attention_mask[owner]).all(-1) if full is not None else rows.new_zeros(len(rows))
+        todo = (~whole.bool()).nonzero().flatten()
+        order = todo[rows[todo].sum(-1).argsort(stable=True)]
+        parts = [task(self.view(task, batch, rows[c], owner[c])) for c in self._chunks(task, rows, order)]
+        if full is not None:
+            order, parts = torch.cat([order, whole.nonzero().flatten()]), [*parts, full[owner[whole]]]
+        results = torch.cat(parts)[order.argsort()]  # [U, C]
+        return results[back].unflatten(0, kept.shape[:2])
+
+    def view(self, task: TaskModel, batch: Batch, kept: Tensor, owner: Tensor) -> Batch:
+        """The texts `owner` [R] with only the tokens `kept` [R, T] in them."""
+        if self.removal in ("mask_token", "pad_token"):
+            token = self.mask_token_id if self.removal == "mask_token" else self.pad_token_id
+            return substituted(batch, kept, owner, int(token or 0))
+        if self.removal == "attention_mask" and not drops_exactly(task.encoder, kept.shape[1]):
+            return masked(batch, kept, owner)
+        return dropped(batch, kept, owner, keep_positions=self.removal == "attention_mask")
+
+    def _chunks(self, task: TaskModel, rows: Tensor, order: Tensor) -> Iterator[Tensor]:
+        """Row numbers in chunks of bounded padded size; `order` runs from short to long."""
+        drops = self.removal == "delete" or drops_exactly(task.encoder, rows.shape[1])
+        shortens = drops and self.removal in ("attention_mask", "delete")
+        lengths = rows[order].sum(-1).tolist() if shortens else [rows.shape[1]] * len(order)
+        start = 0
+        while start < len(order):
+            end = start + 1
+            while end < len(order) and (end + 1 - start) * lengths[end] <= TOKENS_PER_CHUNK:
+                end += 1
+            yield order[start:end]
+            start = end
+
+
+def distinct(kept: Tensor, source: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Views without repetition: rows [U, T], their texts [U], and where each view went [R]."""
+    keyed = torch.cat([source[:, None], kept.long()], dim=1)
+    unique, back = torch.unique(keyed, dim=0, return_inverse=True)
+    return unique[:, 1:].bool(), unique[:, 0], back
+
+
+def dropped(batch: Batch, kept: Tensor, owner: Tensor, *, keep_positions: bool) -> Batch:
+    """Only the kept tokens, moved together; with or without their old position numbers."""
+    lengths = kept.sum(-1)
+    place = (~kept).to(torch.uint8).argsort(dim=-1, stable=True)[:, : int(lengths.max())]  # kept first
+    present = torch.arange(place.shape[1], device=place.device) < lengths[:, None]
+    # Position 0 for padding: a number every table has; nobody looks at it.
+    positions = torch.where(present, place, torch.zeros_like(place)) if keep_positions else None
+    return replace(
+        batch,
+        input_ids=batch.input_ids[owner].gather(1, place),
+        attention_mask=present,
+        special=batch.special[owner].gather(1, place) & present,
+        selectable=batch.selectable[owner].gather(1, place) & present,
+        labels=None,
+        rationale=None,
+        has_rationale=None,
+        position_ids=positions,
+    )
+
+
+def masked(batch: Batch, kept: Tensor, owner: Tensor) -> Batch:
+    """All tokens in their places, the removed ones hidden by the attention mask."""
+    return replace(_rows(batch, owner), attention_mask=kept)
+
+
+def substituted(batch: Batch, kept: Tensor, owner: Tensor, token: int) -> Batch:
+    """All tokens in their places, `token` instead of the removed ones."""
+    texts = _rows(batch, owner)
+    hole = texts.attention_mask & ~kept
+    places = torch.arange(kept.shape[1], device=kept.device).expand_as(kept)  # RoBERTa would not count pads
+    return replace(texts, input_ids=texts.input_ids.masked_fill(hole, token), position_ids=places)
+
+
+def _rows(batch: Batch, owner: Tensor) -> Batch:
+    return replace(batch, **{name: value[owner] for name, value in batch.tensors().items()})
+
+
+def drops_exactly(encoder: nn.Module, length: int) -> bool:
+    """Whether dropping tokens of a text this long equals masking them, for this encoder.
+
+    It does for full attention with absolute or rotary positions. It does not for relative positions counted
+    by index (MPNet, DeBERTa), nor beyond a local or sparse attention window (ModernBERT, Longformer, BigBird).
+    """
+    limit = getattr(encoder, "_unirex_drop_limit", None)
+    if limit is None:
+        limit = _drop_limit(encoder)
+        encoder._unirex_drop_limit = limit  # type: ignore[assignment]
+        if not limit:
+            log.warning(
+                "%s counts positions by index: removed tokens are masked instead of dropped (same numbers, slower)",
+                type(encoder).__name__,
+            )
+    return length <= limit
+
+
+def _drop_limit(encoder: nn.Module) -> int:
+    config: Any = encoder.config
+    if getattr(config, "relative_attention", False) or hasattr(config, "relative_attention_num_buckets"):
+        return 0
+    if not _probe(encoder):
+        return 0
+    if getattr(config, "attention_type", None) == "block_sparse":
+        return (5 + 2 * config.num_random_blocks) * config.block_size
+    windows = getattr(config, "attention_window", None)
+    if windows:
+        return min(windows if isinstance(windows, list) else [windows]) // 2 + 1
+    if "sliding_attention" in (getattr(config, "layer_types", None) or ()):
+        return int(config.sliding_window) + 1
+    return 1 << 30
+
+
+@torch.no_grad()
+def _probe(encoder: nn.Module) -> bool:
+    """Try it on a few tokens: the same states with tokens masked and with tokens dropped?"""
+    device = next(encoder.parameters()).device
+    size = min(16, encoder.config.vocab_size - 1)
+    ids = torch.arange(1, size + 1, device=device)[None]
+    true = torch.ones_like(ids, dtype=torch.bool)
+    batch = Batch(ids, true, ~true, true)
+    kept = torch.arange(size, device=device)[None] % 3 != 1
+    owner = torch.zeros(1, dtype=torch.long, device=device)
+    was_training = encoder.training
+    encoder.eval()
+    try:
+        hidden = encode(encoder, masked(batch, kept, owner)).last_hidden_state[kept]
+        short = encode(encoder, dropped(batch, kept, owner, keep_positions=True)).last_hidden_state[0]
+    finally:
+        encoder.train(was_training)
+    return bool((hidden - short).abs().max() <= 1e-5 * hidden.abs().max().clamp(min=1))

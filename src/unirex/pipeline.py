@@ -1,0 +1,95 @@
+"""The `rationale-classification` pipeline of transformers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from typing import Any
+
+from transformers import AutoModel, Pipeline
+from transformers.pipelines import PIPELINE_REGISTRY
+
+from unirex.explanation import Explanation
+from unirex.modeling import RationaleModel
+from unirex.system import BATCH_SIZE, System, as_example, check_budget
+
+TASK = "rationale-classification"
+BUDGET = 20.0
+
+
+class RationaleClassificationPipeline(Pipeline):
+    """Texts in, labels with their reasons out.
+
+    ```python
+    classify = transformers.pipeline("rationale-classification", model="runs/slm")
+    classify("a gorgeous , witty , seductive film .", budget=20)
+    # {'label': 'positive', 'score': 0.99, 'rationale': [{'start': 2, 'end': 10, 'text': 'gorgeous', …}], …}
+    ```
+    A string gives one answer, a list a list, any other iterable an iterator.
+    """
+
+    _load_processor = False
+    _load_image_processor = False
+    _load_feature_extractor = False
+    _load_tokenizer = True
+
+    def __call__(self, inputs: Any, **options: Any) -> Any:
+        """Classify and explain. Options: `budget` in per cent of the tokens, `batch_size`."""
+        settings = self._postprocess_params | self._sanitize_parameters(**options)[2]
+        if isinstance(inputs, str):
+            return next(self._answers([inputs], **settings))
+        answers = self._answers(inputs, **settings)
+        return list(answers) if isinstance(inputs, list | tuple) else answers
+
+    def _answers(
+        self, texts: Iterable[Any], *, budget: float = BUDGET, batch_size: int = BATCH_SIZE
+    ) -> Iterator[dict[str, Any]]:
+        examples = (as_example(text, number) for number, text in enumerate(texts))
+        for one in self._system.explain_all(examples, budget=budget, batch_size=batch_size):
+            yield as_answer(one)
+
+    @property
+    def _system(self) -> System:
+        if not isinstance(self.model, RationaleModel) or self.tokenizer is None:
+            raise TypeError(f"{TASK} needs a unirex model and its tokenizer")
+        return System(self.model, self.tokenizer)
+
+    def _sanitize_parameters(
+        self, budget: float | None = None, batch_size: int | None = None, **unknown: Any
+    ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+        if unknown:
+            raise TypeError(f"{TASK} has no option {', '.join(unknown)}; its options: budget, batch_size")
+        if budget is not None:
+            check_budget(budget)
+        given = {"budget": budget, "batch_size": batch_size}
+        return {}, {}, {name: value for name, value in given.items() if value is not None}
+
+    # transformers asks every pipeline for these three; batching by length makes them one step here.
+    def preprocess(self, input_: Any, **_: Any) -> dict[str, Any]:
+        """Nothing to do: `_forward` reads the text."""
+        return {"text": input_}
+
+    def _forward(self, input_tensors: dict[str, Any], **_: Any) -> dict[str, Any]:
+        return {"explanation": self._system.explain(input_tensors["text"], budget=BUDGET)}
+
+    def postprocess(self, model_outputs: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """Plain values."""
+        return as_answer(model_outputs["explanation"])
+
+
+def as_answer(one: Explanation) -> dict[str, Any]:
+    """An explanation in the manner of transformers' pipelines."""
+    return {
+        "label": one.label,
+        "score": one.probabilities[one.label],
+        "probabilities": one.probabilities,
+        "rationale": [asdict(span) for span in one.spans],
+        "words": [asdict(word) for word in one.words],
+        "truncated": one.truncated,
+    }
+
+
+if TASK not in PIPELINE_REGISTRY.supported_tasks:
+    PIPELINE_REGISTRY.register_pipeline(
+        TASK, pipeline_class=RationaleClassificationPipeline, pt_model=AutoModel, type="text"
+    )

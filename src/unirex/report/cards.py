@@ -1,0 +1,93 @@
+"""One explanation as a piece of a page: its text, label, probabilities and gold marks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from unirex.explanation import Explanation
+from unirex.report.markup import Html, element, joined
+from unirex.report.pieces import Piece, gold_pieces, rationale_pieces
+from unirex.report.wording import budget, percent, ranked, truncation
+
+LONG = 6000  # characters of HTML; a longer text scrolls in its own box
+
+
+def answer(explanation: Explanation) -> Html:
+    """What the system says and why: label, shaded text, probabilities, budget."""
+    measures = element("div", bars(explanation), fine(explanation), class_="measures")
+    return joined([verdict(explanation), passage(rationale_pieces(explanation)), measures])
+
+
+def verdict(explanation: Explanation) -> Html:
+    """The predicted label, and whether it is right where that is known."""
+    chip = element("span", str(explanation.label), class_="chip", dir="auto")
+    if explanation.gold_label is None:
+        return element("p", chip, class_="verdict")
+    if explanation.label == explanation.gold_label:
+        return element("p", chip, element("span", "✓ correct", class_="right"), class_="verdict")
+    return element("p", chip, element("span", "✗ wrong", class_="wrong"), class_="verdict")
+
+
+def passage(segments: Iterable[Sequence[Piece]]) -> Html:
+    """The text, untouched but for its marks, one paragraph per segment."""
+    paragraphs = [element("p", *map(_marked, pieces), class_="text", dir="auto") for pieces in segments]
+    if sum(map(len, paragraphs)) < LONG:
+        return element("div", *paragraphs, class_="passage")
+    return element("div", *paragraphs, class_="passage long", tabindex="0", role="region", aria_label="Text")
+
+
+def bars(explanation: Explanation) -> Html:
+    """How sure the model is of each label."""
+    rows = [_bar(str(name), p, label=name == explanation.label) for name, p in ranked(explanation)]
+    left = len(explanation.probabilities) - len(rows)
+    if left:
+        rows.append(element("div", element("dt", f"{left} more", class_="muted"), element("dd")))
+    return element("dl", *rows, class_="bars")
+
+
+def fine(explanation: Explanation) -> Html:
+    """The budget, and a warning where the model did not read the whole text."""
+    lines = [element("p", f"Rationale: {budget(explanation)}", class_="fine")]
+    if explanation.truncated > 0:
+        lines.append(element("p", truncation(explanation), class_="fine warning"))
+    return joined(lines)
+
+
+def gold(explanation: Explanation, *, heading: str) -> Html:
+    """What a person says: the gold label and the words they marked; nothing where neither is known."""
+    if explanation.gold_label is None and explanation.gold_spans is None:
+        return Html("")
+    parts = [element(heading, "Marked by a person")]
+    if explanation.gold_label is not None:
+        chip = element("span", str(explanation.gold_label), class_="chip gold-chip", dir="auto")
+        parts.append(element("p", chip, element("span", "gold label", class_="muted"), class_="verdict"))
+    return element("section", *parts, _gold_words(explanation), class_="gold")
+
+
+def _gold_words(explanation: Explanation) -> Html:
+    """The text with its gold marks; not the same when nobody looked as when there was nothing to mark."""
+    if explanation.gold_spans is None:
+        return element("p", "Nobody marked words in this text.", class_="fine")
+    text = passage(gold_pieces(explanation))
+    if explanation.gold_spans:
+        return text
+    return joined([text, element("p", "No word of this text was marked.", class_="fine")])
+
+
+def _marked(piece: Piece) -> Html:
+    """A piece of text with its look; what lies between words never gets one."""
+    if piece.gold:
+        return element("span", piece.text, class_="gold-mark")
+    if not piece.selected and not piece.level:
+        return joined([piece.text])
+    shade = f"s{piece.level}" if piece.level else None
+    tag = "mark" if piece.selected else "span"
+    return element(tag, piece.text, class_=shade, title=f"score {piece.score:.3g}")
+
+
+def _bar(name: str, probability: float, *, label: bool) -> Html:
+    fill = element("span", class_="fill", style=f"width:{100 * probability:.1f}%")
+    value = element("span", percent(probability), class_="value")
+    track = element("span", fill, class_="track", aria_hidden="true")
+    row = (element("dt", name, dir="auto"), element("dd", track, value))
+    return element("div", *row, class_="predicted" if label else None)

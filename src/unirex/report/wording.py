@@ -1,0 +1,37 @@
+"""The few sentences that every report says in the same words."""
+
+from __future__ import annotations
+
+from unirex.data.example import Label
+from unirex.explanation import Explanation
+
+SHOWN_LABELS = 5
+
+
+def budget(explanation: Explanation) -> str:
+    """How long the rationale may be."""
+    return f"{explanation.budget:g} % of the tokens"
+
+
+def percent(probability: float) -> str:
+    """A probability for people.
+
+    >>> percent(0.931), percent(1.0)
+    ('93.1 %', '100.0 %')
+    """
+    return f"{probability:.1%}".replace("%", " %")
+
+
+def truncation(explanation: Explanation) -> str:
+    """What the model never read."""
+    count = explanation.truncated
+    tokens = "1 token was" if count == 1 else f"{count} tokens were"
+    return f"The text is too long for the model: {tokens} not read."
+
+
+def ranked(explanation: Explanation) -> list[tuple[Label, float]]:
+    """The labels and their probabilities in the order of the task; of many labels only the likeliest."""
+    pairs = list(explanation.probabilities.items())
+    if len(pairs) <= SHOWN_LABELS:
+        return pairs
+    return sorted(pairs, key=lambda pair: -pair[1])[:SHOWN_LABELS]

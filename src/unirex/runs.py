@@ -1,0 +1,157 @@
+"""Run folders: where a training keeps what it was, what it did and what came out."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from unirex.config import Config
+from unirex.data.example import Splits
+from unirex.errors import UserError
+from unirex.files import write_file
+from unirex.settings import plain
+
+PACKAGES = ("unirex", "torch", "transformers", "tokenizers", "lightning", "numpy", "safetensors")
+
+
+@dataclass(frozen=True)
+class Run:
+    """One training in its folder.
+
+    ```
+    settings.yaml   the resolved settings, complete: `unirex train --config` takes them again
+    run.json        method, data, versions, git revision, whether it is finished
+    metrics.csv     one line per epoch
+    checkpoints/    while training: the last epoch (to resume) and the best
+    config.json, model.safetensors, tokenizer*   the system, once finished
+    evaluation/     records and metrics per split
+    ```
+    """
+
+    folder: Path
+    method: str
+    config: Config
+    data: Splits
+
+    @property
+    def finished(self) -> bool:
+        """Whether training came to its end."""
+        return bool(self._saved().get("finished"))
+
+    def open(self, *, resume: bool) -> None:
+        """Take the folder into use: new, or the same run again."""
+        if self._saved():
+            if not resume:
+                raise UserError(
+                    f"{self.folder} already holds a run; add --resume to go on with it, or choose another --out."
+                )
+            return self._check_same()
+        if self.folder.exists() and (not self.folder.is_dir() or any(self.folder.iterdir())):
+            raise UserError(f"{self.folder} is already in use; choose an empty or new folder for --out.")
+        self.folder.mkdir(parents=True, exist_ok=True)
+        write_file(self.folder / "settings.yaml", yaml.safe_dump(plain(self.config), sort_keys=False))
+        self._write(finished=False)
+        return None
+
+    def close(self) -> None:
+        """Mark the run finished and drop its checkpoints; the system itself has been saved."""
+        self._write(finished=True)
+        shutil.rmtree(self.folder / "checkpoints", ignore_errors=True)
+
+    def _saved(self) -> dict[str, Any]:
+        try:
+            return json.loads((self.folder / "run.json").read_text("utf-8"))
+        except (FileNotFoundError, NotADirectoryError):
+            return {}
+        except ValueError as error:
+            raise UserError(f"{self.folder / 'run.json'} is damaged ({error}); choose another --out.") from error
+
+    def _write(self, *, finished: bool) -> None:
+        content = {
+            "method": self.method,
+            "finished": finished,
+            "data": {"name": self.data.info.name, "fingerprint": fingerprint(self.data)},
+            "python": platform.python_version(),
+            "versions": versions(),
+            "git": git_revision(),
+        }
+        write_file(self.folder / "run.json", json.dumps(content, indent=2) + "\n")
+
+    def _check_same(self) -> None:
+        saved = self._saved()
+        if saved["method"] != self.method:
+            raise UserError(f"{self.folder} was begun with method '{saved['method']}', not '{self.method}'.")
+        if saved["data"]["fingerprint"] != fingerprint(self.data):
+            raise UserError(f"{self.folder} was begun with other data ('{saved['data']['name']}' has changed since).")
+        begun = yaml.safe_load((self.folder / "settings.yaml").read_text("utf-8"))
+        for key, (before, now) in differences(begun, plain(self.config)).items():
+            raise UserError(f"{self.folder} was begun with {key} = {before!r}, not {now!r}; resume it unchanged.")
+
+
+def differences(one: Mapping[str, Any], other: Mapping[str, Any], place: str = "") -> dict[str, tuple[Any, Any]]:
+    """Settings that differ, by dotted name.
+
+    >>> differences({"a": {"x": 1}, "b": 2}, {"a": {"x": 3}, "b": 2})
+    {'a.x': (1, 3)}
+    """
+    found: dict[str, tuple[Any, Any]] = {}
+    for key in {**one, **other}:
+        left, right = one.get(key), other.get(key)
+        if isinstance(left, Mapping) and isinstance(right, Mapping):
+            found |= differences(left, right, f"{place}{key}.")
+        elif left != right:
+            found[place + key] = (left, right)
+    return found
+
+
+def fingerprint(data: Splits) -> str:
+    """The same for the same examples in the same splits, wherever they were read from."""
+    digest = hashlib.sha256()
+    for split, examples in data.items():
+        for one in examples:
+            row = [split, one.id, one.segments, one.label, one.rationale, one.choices]
+            digest.update(json.dumps(row).encode("utf-8"))
+    return digest.hexdigest()
+
+
+def versions() -> dict[str, str]:
+    """What the results were obtained with."""
+    found = {}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+def git_revision() -> str | None:
+    """The revision of the source checkout this code runs from, marked if it was changed; None elsewhere."""
+    here = Path(__file__).resolve().parent
+    try:
+        root = subprocess.run(
+            ["git", "rev-parse", "--show-toplevel"], cwd=here, capture_output=True, text=True, timeout=5, check=True
+        )
+        if not (Path(root.stdout.strip()) / "src" / "unirex") == here:
+            return None
+        described = subprocess.run(
+            ["git", "describe", "--always", "--dirty", "--abbrev=40"],
+            cwd=here,
+            capture_output=True,
+            text=True,
+            timeout=5,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return described.stdout.strip() or None

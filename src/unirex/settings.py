@@ -1,0 +1,101 @@
+"""Settings from many places (a method, a file, the caller) to one checked `Config`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import yaml
+from jsonargparse import ArgumentParser
+
+from unirex.config import Config
+from unirex.errors import UserError
+
+
+def merge(base: Mapping[str, Any], diff: Mapping[str, Any]) -> dict[str, Any]:
+    """`base` with what `diff` says otherwise; tables are merged, everything else replaced.
+
+    >>> merge({"a": {"x": 1, "y": 2}, "b": 3}, {"a": {"y": 5}})
+    {'a': {'x': 1, 'y': 5}, 'b': 3}
+    """
+    merged = dict(base)
+    for key, value in diff.items():
+        both = isinstance(value, Mapping) and isinstance(merged.get(key), Mapping)
+        merged[key] = merge(merged[key], value) if both else value
+    return merged
+
+
+def build_config(settings: Mapping[str, Any]) -> Config:
+    """The checked configuration; a key or value it does not know is a `UserError`."""
+    parser = ArgumentParser(exit_on_error=False)
+    parser.add_class_arguments(Config)
+    check_keys(settings, plain(Config()))
+    try:
+        parsed = parser.parse_object(_listed(dict(settings)))
+        config = parser.instantiate(parsed)
+    except Exception as error:  # jsonargparse raises several kinds
+        raise UserError(f"settings: {one_line(error)}") from error
+    return check_values(Config(**vars(config)))
+
+
+def check_keys(settings: Mapping[str, Any], known: Mapping[str, Any], place: str = "") -> None:
+    """Every key of the settings exists; free-form tables (`extractor_options`) are checked where they are used."""
+    for key, value in settings.items():
+        if key not in known:
+            near = get_close_matches(str(key), list(known), n=1)
+            hint = f"did you mean '{place}{near[0]}'?" if near else f"known: {', '.join(known)}."
+            raise UserError(f"unknown setting '{place}{key}'; {hint}")
+        if isinstance(value, Mapping) and known[key] and isinstance(known[key], Mapping):
+            check_keys(value, known[key], f"{place}{key}.")
+
+
+def check_values(config: Config) -> Config:
+    """The configuration, if its numbers make sense."""
+    if not config.budgets or not all(0 < budget <= 100 for budget in config.budgets):
+        raise UserError(f"budgets {list(config.budgets)}: give per cents above 0 and up to 100.")
+    some = config.budgets_per_step
+    if some is not None and not 1 <= some <= len(config.budgets):
+        raise UserError(f"budgets_per_step {some}: give a number from 1 to {len(config.budgets)}.")
+    training = config.training
+    for name in ("epochs", "batch_size", "accumulate"):
+        if getattr(training, name) < 1:
+            raise UserError(f"training.{name} {getattr(training, name)}: must be at least 1.")
+    if not 0 <= training.warmup <= 1:
+        raise UserError(f"training.warmup {training.warmup}: give a share from 0 to 1.")
+    if config.max_length is not None and config.max_length < 3:
+        raise UserError(f"max_length {config.max_length}: must be at least 3.")
+    return config
+
+
+def read_settings(path: str | Path) -> dict[str, Any]:
+    """Settings from a YAML file."""
+    try:
+        content = yaml.safe_load(Path(path).read_text("utf-8"))
+    except FileNotFoundError as error:
+        raise UserError(f"{path}: no such configuration file.") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: cannot be read ({one_line(error)}).") from error
+    except yaml.YAMLError as error:
+        raise UserError(f"{path}: not valid YAML ({one_line(error)}).") from error
+    if content is not None and not isinstance(content, dict):
+        raise UserError(f"{path}: expected `setting: value` lines, found {type(content).__name__}.")
+    return content or {}
+
+
+def plain(config: Config) -> dict[str, Any]:
+    """The configuration as nested tables of plain values, ready for YAML."""
+    return _listed(asdict(config))
+
+
+def _listed(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _listed(one) for key, one in value.items()}
+    return [_listed(one) for one in value] if isinstance(value, tuple) else value
+
+
+def one_line(error: BaseException) -> str:
+    """What an exception says, without line breaks."""
+    return " ".join(str(error).split()) or type(error).__name__

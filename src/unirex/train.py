@@ -1,0 +1,253 @@
+"""Training: a thin Lightning module, checkpoints without pickle, and a run that can be taken up again."""
+
+from __future__ import annotations
+
+import csv
+import io
+import signal
+import sys
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import lightning.pytorch as pl
+import torch
+from lightning.pytorch.callbacks import Callback, EarlyStopping, RichProgressBar
+from lightning.pytorch.plugins.io import CheckpointIO
+from torch import Tensor
+from torch.utils.data import DataLoader
+
+from unirex.config import Config
+from unirex.data.example import Splits
+from unirex.encode import Batch, Encoded, LengthGroupedBatches, TextEncoder, by_length, collate
+from unirex.files import load_state, save_state, write_file
+from unirex.metrics import performance
+from unirex.modeling import RationaleModel
+from unirex.models.encoders import encoder_source
+from unirex.optimize import build_optimizer, linear_schedule
+
+LAST, BEST = "checkpoints/last.safetensors", "checkpoints/best.safetensors"
+MONITOR = "dev"
+
+
+class Learner(pl.LightningModule):
+    """The model as Lightning trains it: the loss is the model's own, the dev score is the task metric."""
+
+    def __init__(self, model: RationaleModel, config: Config, metric: str) -> None:
+        super().__init__()
+        self.model, self.settings, self.metric = model, config, metric
+        self.answers: list[tuple[int, int]] = []
+
+    def on_train_batch_start(self, batch: Any, batch_idx: int) -> None:  # noqa: D102
+        self.model.train(self.settings.training.dropout)
+
+    def training_step(self, batch: dict[str, Tensor], batch_idx: int) -> Tensor:  # noqa: D102
+        output = self.model(**batch)
+        terms = {"loss": output.loss} | {f"loss/{name}": loss for name, loss in output.losses.items()}
+        self.log_dict(terms, on_step=False, on_epoch=True, batch_size=len(batch["input_ids"]))
+        return output.loss
+
+    def validation_step(self, batch: dict[str, Tensor], batch_idx: int) -> None:  # noqa: D102
+        predicted = self.model.task(Batch(**batch)).argmax(-1)
+        self.answers += zip(batch["labels"].tolist(), predicted.tolist(), strict=True)
+
+    def on_validation_epoch_end(self) -> None:  # noqa: D102
+        gold, predicted = zip(*self.answers, strict=True)
+        self.answers.clear()
+        self.log(MONITOR, 100 * getattr(performance, self.metric)(predicted, gold), prog_bar=True)
+
+    def configure_optimizers(self) -> Any:  # noqa: D102
+        training = self.settings.training
+        rate = training.learning_rate or encoder_source(self.settings.encoder).learning_rate
+        optimizer = build_optimizer(self.model, training, rate)
+        steps = int(self.trainer.estimated_stepping_batches)
+        schedule = linear_schedule(optimizer, steps=steps, warmup=training.warmup)
+        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
+
+
+class PlainCheckpoints(CheckpointIO):
+    """Lightning's checkpoints as safetensors: nothing is ever pickled."""
+
+    def save_checkpoint(self, checkpoint: dict[str, Any], path: Any, storage_options: Any = None) -> None:
+        """Write one file, whole or not at all."""
+        save_state(Path(path), checkpoint)
+
+    def load_checkpoint(self, path: Any, *_: Any, **__: Any) -> dict[str, Any]:
+        """Read it back."""
+        return load_state(Path(path))
+
+    def remove_checkpoint(self, path: Any) -> None:
+        """Delete it."""
+        Path(path).unlink(missing_ok=True)
+
+
+class Epochs(Callback):
+    """What happens once an epoch: fresh seeds before; the best weights, a line of figures, a checkpoint after."""
+
+    def __init__(self, folder: Path, seed: int, batches: LengthGroupedBatches) -> None:
+        self.folder, self.seed, self.batches = folder, seed, batches
+        self.best: float | None = None
+        self.rows: list[dict[str, float]] = []
+
+    def state_dict(self) -> dict[str, Any]:  # noqa: D102
+        return {"best": self.best, "rows": self.rows}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:  # noqa: D102
+        self.best, self.rows = state_dict["best"], state_dict["rows"]
+
+    def on_train_epoch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Seed by epoch, so that a resumed run draws what an uninterrupted one draws."""
+        torch.manual_seed(self.seed * 1_000_003 + trainer.current_epoch)
+        self.batches.set_epoch(trainer.current_epoch)
+
+    def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:  # noqa: D102
+        if not isinstance(pl_module, Learner):
+            return
+        row = {name: float(value) for name, value in trainer.callback_metrics.items()}
+        row = {"epoch": trainer.current_epoch + 1, **row}
+        improved = self.best is None or row[MONITOR] > self.best
+        self.rows.append(row)
+        if improved:
+            self.best = row[MONITOR]
+        if trainer.is_global_zero:
+            if improved:
+                save_state(self.folder / BEST, pl_module.model.state_dict())
+            write_file(self.folder / "metrics.csv", as_csv(self.rows))
+        trainer.save_checkpoint(self.folder / LAST)
+
+
+class EpochLines(Callback):
+    """One plain line an epoch, for logs and terminals without a progress bar."""
+
+    def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:  # noqa: D102
+        figures = " ".join(f"{name} {float(value):.4g}" for name, value in trainer.callback_metrics.items())
+        print(f"epoch {trainer.current_epoch + 1}/{trainer.max_epochs}: {figures}", file=sys.stderr, flush=True)
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """Encoded examples as Lightning reads them."""
+
+    encoded: Sequence[Encoded]
+    pad_token_id: int
+
+    def loader(self, batches: Any) -> DataLoader[Any]:
+        """Batches as dictionaries of tensors."""
+        return DataLoader(
+            self.encoded,  # type: ignore[arg-type]
+            batch_sampler=batches,
+            collate_fn=lambda some: collate(some, self.pad_token_id).tensors(),
+        )
+
+
+def train(
+    model: RationaleModel,
+    encoder: TextEncoder,
+    data: Splits,
+    config: Config,
+    *,
+    folder: Path,
+    resume: bool = False,
+    progress: bool = True,
+) -> None:
+    """Train the model in place; afterwards it holds the weights of the epoch with the best dev score.
+
+    The folder receives `metrics.csv` and, while training lasts, `checkpoints/`. Ctrl-C raises
+    KeyboardInterrupt and leaves the last epoch's checkpoint; with `resume` training goes on from there and ends
+    with the weights an uninterrupted run gives.
+    """
+    pad = encoder.tokenizer.pad_token_id
+    parts = {name: TrainingData(encoder.encode(data[name]), pad) for name in ("train", "dev")}
+    training = config.training
+    batches = LengthGroupedBatches([len(one) for one in parts["train"].encoded], training.batch_size, config.seed)
+    order = list(by_length([len(one) for one in parts["dev"].encoded], 2 * training.batch_size))
+    epochs = Epochs(folder, config.seed, batches)
+    trainer = build_trainer(config, folder, [*progress_callbacks(progress), epochs])
+    batches.rank, batches.world_size = trainer.global_rank, trainer.world_size
+    checkpoint = folder / LAST if resume and (folder / LAST).exists() else None
+    learner = Learner(model, config, data.info.metric)
+    with quiet_lightning():
+        run(trainer, learner, parts["train"].loader(batches), parts["dev"].loader(order), checkpoint)
+    model.load_state_dict(load_state(folder / BEST))
+    model.eval()
+
+
+def run(trainer: pl.Trainer, learner: Learner, train: Any, dev: Any, checkpoint: Path | None) -> None:
+    """Fit; Ctrl-C comes out as KeyboardInterrupt (Lightning would exit the process)."""
+    handler = signal.getsignal(signal.SIGINT)
+    try:
+        trainer.fit(learner, train, dev, ckpt_path=None if checkpoint is None else str(checkpoint))
+    except SystemExit as error:
+        if trainer.interrupted:
+            raise KeyboardInterrupt from error
+        raise
+    finally:
+        if handler is not None and signal.getsignal(signal.SIGINT) is not handler:
+            signal.signal(signal.SIGINT, handler)
+
+
+def build_trainer(config: Config, folder: Path, callbacks: list[Callback]) -> pl.Trainer:
+    """The Lightning trainer for these settings."""
+    training = config.training
+    stop = EarlyStopping(MONITOR, patience=training.patience, mode="max", min_delta=0.0)
+    with quiet_lightning():
+        return pl.Trainer(
+            accelerator=training.accelerator,
+            devices=training.devices,
+            strategy=training.strategy,
+            precision=training.precision,  # type: ignore[arg-type]
+            max_epochs=training.epochs,
+            accumulate_grad_batches=training.accumulate,
+            gradient_clip_val=training.clip or None,
+            callbacks=[*callbacks, stop],
+            plugins=[PlainCheckpoints()],
+            enable_progress_bar=any(isinstance(one, RichProgressBar) for one in callbacks),
+            default_root_dir=folder,
+            inference_mode=False,  # attributions need gradients in evaluation too
+            num_sanity_val_steps=0,
+            use_distributed_sampler=False,
+            enable_checkpointing=False,
+            enable_model_summary=False,
+            logger=False,
+        )
+
+
+def progress_callbacks(wanted: bool) -> list[Callback]:
+    """A progress bar on a terminal, plain lines elsewhere, nothing if not wanted."""
+    if not wanted:
+        return []
+    return [RichProgressBar()] if sys.stderr.isatty() else [EpochLines()]
+
+
+def as_csv(rows: Sequence[Mapping[str, float]]) -> str:
+    """Rows of figures as CSV, columns in the order of the first row."""
+    out = io.StringIO()
+    writer = csv.DictWriter(out, fieldnames=list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()
+
+
+class quiet_lightning(warnings.catch_warnings):  # noqa: N801
+    """Lightning without its advertisements and its hints about loader workers."""
+
+    def __enter__(self) -> None:  # type: ignore[override]
+        import logging
+
+        super().__enter__()
+        warnings.filterwarnings("ignore", module="lightning")
+        self.levels = {name: logging.getLogger(name).level for name in LIGHTNING_LOGS}
+        for name in LIGHTNING_LOGS:
+            logging.getLogger(name).setLevel(logging.ERROR)
+
+    def __exit__(self, *details: object) -> None:
+        import logging
+
+        for name, level in self.levels.items():
+            logging.getLogger(name).setLevel(level)
+        super().__exit__(*details)
+
+
+LIGHTNING_LOGS = ("lightning.pytorch", "lightning.fabric", "lightning.pytorch.utilities.rank_zero")

@@ -1,0 +1,311 @@
+"""What is written in a file is what comes out, or a message that names the line."""
+
+import csv
+import json
+from itertools import islice
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyarrow import parquet
+
+from unirex.data.tabular import Columns, read_records, read_texts
+from unirex.errors import UserError
+
+WILD = [
+    "so 😀 good",
+    "non\u00a0breaking",
+    'a "quoted",\nnew\r\nline',
+    "مرحبا",
+    "日本語",
+    "a\u2028b",
+    " spaces\t",
+]
+
+
+def write_jsonl(path, rows):
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "utf-8", newline="")
+
+
+def write_csv(path, rows):
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, rows[0].keys(), delimiter="\t" if path.suffix == ".tsv" else ",")
+        writer.writeheader()
+        writer.writerows(
+            {key: json.dumps(cell) if isinstance(cell, list) else cell for key, cell in row.items()}
+            for row in rows
+        )
+
+
+def write_parquet(path, rows):
+    parquet.write_table(pa.Table.from_pylist(rows), path)
+
+
+WRITERS = {
+    ".jsonl": write_jsonl,
+    ".ndjson": write_jsonl,
+    ".csv": write_csv,
+    ".tsv": write_csv,
+    ".parquet": write_parquet,
+}
+
+
+def examples(path, **columns):
+    return [record.example for record in read_records(path, columns=Columns(**columns))]
+
+
+def written(folder, content, name="data.jsonl"):
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+@pytest.mark.parametrize("suffix", WRITERS)
+def test_round_trip(tmp_path, suffix):
+    rows = [
+        {"text": text, "label": "ab"[index % 2], "rationale": [[0, 2]] if index else None, "id": f"n{index}"}
+        for index, text in enumerate(WILD)
+    ]
+    WRITERS[suffix](tmp_path / f"data{suffix}", rows)
+    found = examples(tmp_path / f"data{suffix}")
+    assert [one.segments for one in found] == [(text,) for text in WILD]
+    assert [one.label for one in found] == [row["label"] for row in rows]
+    assert [one.id for one in found] == [row["id"] for row in rows]
+    assert [one.rationale for one in found] == [None] + [(((0, 2),),)] * (len(WILD) - 1)
+
+
+@given(texts=st.lists(st.text(st.characters(codec="utf-8"), min_size=1).filter(str.strip), min_size=1))
+@pytest.mark.parametrize("suffix", WRITERS)
+def test_any_text_survives(tmp_path_factory, suffix, texts):
+    path = tmp_path_factory.mktemp("wild") / f"data{suffix}"
+    WRITERS[suffix](path, [{"text": text, "label": "a"} for text in texts])
+    assert [one.text for one in examples(path)] == texts
+    assert [text for _, text in read_texts(path)] == texts
+
+
+@given(st.binary(max_size=80), st.sampled_from([*WRITERS, ".txt"]))
+def test_any_bytes_give_rows_or_a_user_error(tmp_path_factory, content, suffix):
+    path = written(tmp_path_factory.mktemp("bytes"), content, f"data{suffix}")
+    for read in (read_records, lambda path: list(read_texts(path))):
+        try:
+            assert read(path)
+        except UserError as error:
+            assert str(path) in str(error)
+
+
+@pytest.mark.parametrize("labels", [["a", "b"], [0, 1], [True, False], [0.5, 1], [0, 2.5]])
+def test_label_types_are_kept_in_json(tmp_path, labels):
+    write_jsonl(tmp_path / "data.jsonl", [{"text": "x", "label": label} for label in labels])
+    found = [one.label for one in examples(tmp_path / "data.jsonl")]
+    assert [(type(one), one) for one in found] == [(type(one), one) for one in labels]
+
+
+@pytest.mark.parametrize("labels", [["a", "b"], [0, 1], [True, False], [0.5, 1.5]])
+def test_label_types_are_kept_in_parquet(tmp_path, labels):
+    write_parquet(tmp_path / "data.parquet", [{"text": "x", "label": label} for label in labels])
+    found = [one.label for one in examples(tmp_path / "data.parquet")]
+    assert [(type(one), one) for one in found] == [(type(one), one) for one in labels]
+
+
+def test_csv_labels_are_strings_as_written(tmp_path):
+    path = written(tmp_path, "text,label\nx,1\ny,1.0\nz,True\nw, a\n", "data.csv")
+    assert [one.label for one in examples(path)] == ["1", "1.0", "True", " a"]
+
+
+def test_missing_ids_are_made_of_the_stem_and_the_row(tmp_path):
+    path = written(tmp_path, '{"text": "x", "label": 1}\n\n{"text": "y", "label": 1, "id": 7}\n')
+    assert [one.id for one in examples(path)] == ["data-1", "7"]
+
+
+def test_columns_by_other_names(tmp_path):
+    path = written(tmp_path, "body,stars,why,key,part\ngood film,5,[0],k,validation\n", "data.csv")
+    columns = Columns(text="body", label="stars", rationale="why", id="key", split="part")
+    (record,) = read_records(path, columns=columns)
+    assert (record.example.text, record.example.label, record.example.id) == ("good film", "5", "k")
+    assert (record.example.rationale, record.split, record.place) == ((((0, 4),),), "dev", f"{path}:2")
+
+
+def test_an_empty_name_leaves_a_column_out(tmp_path):
+    path = written(tmp_path, '{"text": "x", "label": 1, "split": "fold 3"}')
+    assert read_records(path, columns=Columns(split=""))[0].split is None
+
+
+def test_rationale_format_is_passed_on(tmp_path):
+    path = written(tmp_path, '{"text": "a b", "label": 1, "rationale": [0, 1]}')
+    assert read_records(path)[0].example.rationale == (((2, 3),),)
+    assert read_records(path, rationale_format="words")[0].example.rationale == (((0, 1), (2, 3)),)
+
+
+def test_byte_order_mark_crlf_and_padded_header(tmp_path):
+    path = written(tmp_path, b"\xef\xbb\xbftext, label\r\nx,a\r\n\r\ny,b\r\n", "data.csv")
+    assert [(one.text, one.label) for one in examples(path)] == [("x", "a"), ("y", "b")]
+    path = written(tmp_path, b'\xef\xbb\xbf{"text": "x", "label": "a"}\r\n')
+    assert [one.text for one in examples(path)] == ["x"]
+
+
+def test_very_long_fields(tmp_path):
+    path = written(tmp_path, f"text,label\n{'x' * 300_000},a\n", "data.csv")
+    assert len(examples(path)[0].text) == 300_000
+
+
+def test_quoted_newlines_do_not_shift_the_line_told(tmp_path):
+    path = written(tmp_path, 'text,label\n"one\ntwo\n",a\nthree,b\n"four\nfive",\n', "data.csv")
+    with pytest.raises(UserError, match=r"data\.csv:6: 'label' is missing"):
+        read_records(path)
+    assert [place for place, _ in read_texts(path)] == [f"{path}:2", f"{path}:5", f"{path}:6"]
+
+
+def test_a_short_row_has_empty_cells(tmp_path):
+    path = written(tmp_path, "text,label,rationale\nx,a\n", "data.csv")
+    assert examples(path)[0].rationale is None
+
+
+OK = '{"text": "x", "label": "a"}\n'
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("data.json", "{}", r"data\.json: unsupported suffix '\.json'; supported: \.jsonl, .*\.parquet$"),
+        ("data.txt", "x", r"data\.txt: unsupported suffix '\.txt'"),
+        ("data", "x", r"data: unsupported suffix ''"),
+        ("data.jsonl", "", r"data\.jsonl: the file is empty"),
+        ("data.jsonl", "\n \n", r"data\.jsonl: the file is empty"),
+        ("data.csv", "", r"data\.csv: the file is empty"),
+        ("data.csv", "text,label\n", r"data\.csv: the file is empty"),
+        (
+            "data.jsonl",
+            OK + '{"test": "x", "label": 1}',
+            r"jsonl:2: unknown column 'text'; did you mean 'test'",
+        ),
+        ("data.jsonl", OK + '{"text": "x"}', r"jsonl:2: unknown column 'label'.* Known: text"),
+        (
+            "data.csv",
+            "txt,label\nx,a\n",
+            r"csv:2: unknown column 'text'; did you mean 'txt'\? Known: txt, label",
+        ),
+        ("data.jsonl", OK + '{"text": "", "label": 1}', r"jsonl:2: 'text' is empty"),
+        ("data.csv", 'text,label\n"  ",a\n', r"csv:2: 'text' is empty"),
+        ("data.jsonl", OK + '{"text": 3, "label": 1}', r"jsonl:2: 'text' must be a string, not 3"),
+        ("data.jsonl", OK + '{"text": null, "label": 1}', r"jsonl:2: 'text' must be a string, not None"),
+        (
+            "data.jsonl",
+            OK + '{"text": "a\\ud83d", "label": 1}',
+            r"jsonl:2: 'text' holds half a surrogate.* 1",
+        ),
+        ("data.jsonl", OK + '{"text": "x", "label": null}', r"jsonl:2: 'label' is missing"),
+        ("data.jsonl", OK + '{"text": "x", "label": NaN}', r"jsonl:2: 'label' is missing"),
+        ("data.jsonl", OK + '{"text": "x", "label": ["a"]}', r"jsonl:2: 'label' must be text, a number"),
+        (
+            "data.jsonl",
+            OK + '{"text": "x", "label": }',
+            r"jsonl:2: malformed JSON at column 24: Expecting value",
+        ),
+        ("data.jsonl", OK + "[1]", r"jsonl:2: a line must be a JSON object"),
+        ("data.jsonl", OK + "[" * 100_000, r"jsonl:2: unreadable JSON"),
+        ("data.jsonl", OK + '{"n": ' + "9" * 5000 + "}", r"jsonl:2: unreadable JSON"),
+        (
+            "data.jsonl",
+            OK.encode() + b'{"text": "\xff"}',
+            r"jsonl:2: not UTF-8 at byte 10 .*\(byte 38 of the",
+        ),
+        (
+            "data.csv",
+            b"text,label\nx,a\n\xe9t\xe9,b\n",
+            r"csv:3: not UTF-8 at byte 0 .*\(byte 15 of the file",
+        ),
+        ("data.csv", "text,label\na,b,c\n", r"csv:2: 3 fields, but the header has 2"),
+        ("data.csv", 'text,label\nx,a\n"open,b\ny,a\n', r"csv:3: malformed row: unexpected end of data"),
+        ("data.csv", 'text,label\n"a"b,b\n', r"csv:2: malformed row"),
+        ("data.csv", "text,label\rx,a\r", r"csv:1: malformed row"),
+        ("data.csv", "text,text\nx,a\n", r"csv:1: column 'text' is there twice"),
+        (
+            "data.jsonl",
+            OK + '{"text": "x", "label": "b", "id": "data-1"}',
+            r"jsonl:2: duplicate id 'data-1', .*:1;",
+        ),
+        (
+            "data.jsonl",
+            OK + '{"text": "x", "label": "b", "split": "trian"}',
+            r"jsonl:2: unknown split 'trian'; did",
+        ),
+        ("data.jsonl", OK + '{"text": "x", "label": "b", "rationale": [[0, 9]]}', r"jsonl:2: rationale span"),
+        ("data.csv", "text,label,rationale\nx,a,first\n", r"csv:2: rationale 'first' is not JSON"),
+        ("data.parquet", "no", r"data\.parquet: not a readable Parquet file"),
+    ],
+)
+def test_mistakes_name_the_place(tmp_path, name, content, message):
+    with pytest.raises(UserError, match=message):
+        read_records(written(tmp_path, content, name))
+
+
+@pytest.mark.parametrize("labels", [[1, True], [0, 1.0, 1], [False, 0], ["1", 1], [True, "True"], [2, True]])
+def test_labels_that_would_be_confused(tmp_path, labels):
+    write_jsonl(tmp_path / "data.jsonl", [{"text": "x", "label": label} for label in labels])
+    with pytest.raises(
+        UserError, match=rf"data\.jsonl:{len(labels)}: label .* at .*jsonl:\d; write all labels as one"
+    ):
+        read_records(tmp_path / "data.jsonl")
+
+
+def test_parquet_mistakes_name_the_row(tmp_path):
+    write_parquet(tmp_path / "data.parquet", [{"text": "x", "label": "a"}, {"text": " ", "label": "a"}])
+    with pytest.raises(UserError, match=r"data\.parquet: row 2: 'text' is empty"):
+        read_records(tmp_path / "data.parquet")
+    bad = pa.array([b"\xff"]).cast(pa.string(), safe=False)
+    parquet.write_table(pa.table({"text": bad, "label": ["a"]}), tmp_path / "bad.parquet")
+    with pytest.raises(UserError, match=r"bad\.parquet: row 1 .*not UTF-8"):
+        read_records(tmp_path / "bad.parquet")
+
+
+def test_a_named_column_must_be_there(tmp_path):
+    path = written(tmp_path, '{"text": "x", "label": 1, "reason": [0]}')
+    with pytest.raises(UserError, match=r"data\.jsonl: unknown column 'reasons'; did you mean 'reason'"):
+        read_records(path, columns=Columns(rationale="reasons"))
+
+
+def test_a_missing_file_tells_the_nearest(tmp_path):
+    written(tmp_path, OK, "reviews.jsonl")
+    with pytest.raises(UserError, match=r"review\.jsonl: no such file; did you mean '.*reviews\.jsonl'"):
+        read_records(tmp_path / "review.jsonl")
+    with pytest.raises(UserError, match=r"nor is there a folder"):
+        read_records(tmp_path / "nowhere" / "review.jsonl")
+    with pytest.raises(UserError, match=r"nor is there a folder"):
+        read_records(tmp_path / "reviews.jsonl" / "review.jsonl")
+
+
+def test_a_folder_is_not_a_file(tmp_path):
+    for read in (read_records, read_texts):
+        with pytest.raises(UserError, match="is a folder; give a file in it"):
+            read(tmp_path)
+
+
+def test_plain_text_skips_blank_lines(tmp_path):
+    path = written(tmp_path, "one\n\n  two \r\n \nthree", "data.txt")
+    assert list(read_texts(path)) == [(f"{path}:1", "one"), (f"{path}:3", "  two "), (f"{path}:5", "three")]
+    assert len(list(read_texts(path, column="whatever"))) == 3
+
+
+def test_texts_need_no_labels_and_name_the_place(tmp_path):
+    path = written(tmp_path, '{"body": "x"}\n{"body": " "}\n')
+    texts = read_texts(path, column="body")
+    assert next(texts) == (f"{path}:1", "x")
+    with pytest.raises(UserError, match=r"data\.jsonl:2: 'body' is empty"):
+        next(texts)
+    with pytest.raises(UserError, match=r"data\.jsonl:1: unknown column 'text'"):
+        next(read_texts(path))
+
+
+def test_a_missing_file_of_texts_is_told_at_once(tmp_path):
+    with pytest.raises(UserError, match="no such file"):
+        read_texts(tmp_path / "data.txt")
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".txt"])
+def test_texts_stream(tmp_path, suffix):
+    """The first text comes before a mistake far behind it is read."""
+    head = {".jsonl": b"", ".csv": b"text\n", ".txt": b""}[suffix]
+    line = b'{"text": "x"}\n' if suffix == ".jsonl" else b"x\n"
+    path = written(tmp_path, head + line * 50_000 + b"\xff", f"data{suffix}")
+    assert [text for _, text in islice(read_texts(path), 3)] == ["x"] * 3

@@ -1,0 +1,65 @@
+"""Task metrics equal scikit-learn's, for labels of any type."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn import metrics as sklearn_metrics
+
+from unirex.metrics import accuracy, binary_f1, macro_f1
+
+LABELS = (["neg", "pos"], ["entailment", "neutral", "contradiction"], [0, 1, 2], [False, True])
+PAIRS = st.sampled_from(LABELS).flatmap(
+    lambda labels: st.lists(st.tuples(st.sampled_from(labels), st.sampled_from(labels)), min_size=1)
+)
+
+
+def sides(pairs):
+    return [p for p, _ in pairs], [g for _, g in pairs]
+
+
+@given(PAIRS)
+def test_accuracy_is_scikit_learns(pairs):
+    predicted, gold = sides(pairs)
+    assert accuracy(predicted, gold) == pytest.approx(sklearn_metrics.accuracy_score(gold, predicted))
+
+
+@given(PAIRS)
+def test_macro_f1_is_scikit_learns(pairs):
+    predicted, gold = sides(pairs)
+    expected = sklearn_metrics.f1_score(gold, predicted, average="macro", zero_division=0)
+    assert macro_f1(predicted, gold) == pytest.approx(expected)
+
+
+@given(st.lists(st.tuples(st.sampled_from([0, 1]), st.sampled_from([0, 1])), min_size=1))
+def test_binary_f1_is_scikit_learns(pairs):
+    predicted, gold = sides(pairs)
+    expected = sklearn_metrics.f1_score(gold, predicted, pos_label=1, zero_division=0)
+    assert binary_f1(predicted, gold, labels=(0, 1)) == pytest.approx(expected)
+
+
+def test_binary_f1_of_the_last_label_unless_another_is_given():
+    predicted, gold = ["hate", "not_hate", "hate"], ["hate", "hate", "not_hate"]
+    assert binary_f1(predicted, gold, labels=("not_hate", "hate")) == 2 * 1 / (2 + 2)
+    assert binary_f1(predicted, gold, positive="not_hate") == 0.0
+    assert binary_f1([True, False], [True, True]) == 2 * 1 / (1 + 2)
+
+
+def test_macro_f1_over_a_fixed_label_set_counts_absent_labels_as_zero():
+    assert macro_f1(["a", "a"], ["a", "a"]) == 1.0
+    assert macro_f1(["a", "a"], ["a", "a"], labels=("a", "b")) == 0.5
+
+
+def test_labels_of_mixed_types_do_not_break_the_order():
+    assert macro_f1(["a", 1], ["a", 2]) == pytest.approx(1 / 3)
+
+
+def test_nothing_to_score_is_not_a_score():
+    assert all(math.isnan(metric([], [])) for metric in (accuracy, macro_f1, binary_f1))
+
+
+@pytest.mark.parametrize("metric", [accuracy, macro_f1, binary_f1])
+def test_unequal_lengths_are_refused(metric):
+    with pytest.raises(ValueError, match="2 predictions for 1 gold labels"):
+        metric(["a", "b"], ["a"])
