@@ -98,9 +98,7 @@ class TextEncoder:
         special = [bool(flag) for flag in tokens.special_tokens_mask]
         spans = [
             TokenSpan(segment or 0, *((0, 0) if is_special else offsets))
-            for segment, offsets, is_special in zip(
-                tokens.sequence_ids, tokens.offsets, special, strict=True
-            )
+            for segment, offsets, is_special in zip(tokens.sequence_ids, tokens.offsets, special, strict=True)
         ]
         return Encoded(
             input_ids=tokens.ids,

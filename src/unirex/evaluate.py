@@ -22,6 +22,15 @@ from unirex.step import Step
 from unirex.system import System, evaluating
 
 FLOOR = "random scores"
+COLUMNS = (
+    "accuracy",
+    "comprehensiveness",
+    "sufficiency",
+    "csd",
+    "auprc",
+    "token_f1_macro2",
+    "token_f1",
+)  # the three desiderata at a glance; `Results.metrics` has the rest
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +80,8 @@ class Results:
 
     def table(self) -> str:
         """The three desiderata as text."""
-        return table(self.rows)
+        rows = self.rows
+        return table(rows, columns=[name for name in COLUMNS if any(name in row for row in rows.values())])
 
     def save(self, folder: Path) -> None:
         """Write `records.jsonl`, `random_records.jsonl` and `metrics.json`, each whole or not at all."""
@@ -127,7 +137,10 @@ def batch_records(
 ) -> list[Record]:
     """One record per text of the batch."""
     probabilities = step.full.logits.softmax(-1).tolist()
-    removed, kept = target_probability(step.dropped_logits, step.target), target_probability(step.kept_logits, step.target)
+    removed, kept = (
+        target_probability(step.dropped_logits, step.target),
+        target_probability(step.kept_logits, step.target),
+    )
     scores, masks = step.scores.tolist(), step.masks.tolist()
     removal = step.perturber.removal
     found = []
@@ -140,7 +153,7 @@ def batch_records(
                 label=example.label,
                 predicted=labels[int(step.target[row])],
                 probabilities=tuple(probabilities[row]),
-                tokens=tuple(tuple(tokens.spans[place]) for place in places),
+                tokens=tuple((*tokens.spans[place],) for place in places),
                 scores=tuple(scores[row][place] for place in places),
                 gold=None if tokens.rationale is None else tuple(tokens.rationale[place] for place in places),
                 budgets=tuple(step.budgets),
@@ -190,7 +203,11 @@ def faithfulness_metrics(records: Sequence[Record]) -> dict[str, float]:
     suff = faithfulness.sufficiency(full, np.array([r.kept for r in records]).T)
     found = {}
     for suffix, divisor in (("", "k_plus_1"), ("_mean", "mean")):
-        for name, values in (("comprehensiveness", comp), ("sufficiency", suff), ("csd", faithfulness.csd(comp, suff))):
+        for name, values in (
+            ("comprehensiveness", comp),
+            ("sufficiency", suff),
+            ("csd", faithfulness.csd(comp, suff)),
+        ):
             found[name + suffix] = float(faithfulness.aopc(values, divisor=divisor).mean())  # type: ignore[arg-type]
     for index, budget in enumerate(records[0].budgets):
         found[f"comprehensiveness@{budget:g}"] = float(comp[index].mean())
@@ -200,7 +217,9 @@ def faithfulness_metrics(records: Sequence[Record]) -> dict[str, float]:
 
 def plausibility_metrics(records: Sequence[Record]) -> dict[str, float]:
     """Whether the rationales are what a person marked; only over texts somebody marked something in."""
-    marked = [(np.array(r.scores), np.array(r.gold, dtype=bool), r) for r in records if r.gold and any(r.gold)]
+    marked = [
+        (np.array(r.scores), np.array(r.gold, dtype=bool), r) for r in records if r.gold and any(r.gold)
+    ]
     if not marked:
         return {}
     found = {

@@ -73,7 +73,9 @@ def _without_tensors(value: Any, tensors: dict[str, Any]) -> Any:
         tensors[name] = value.detach().cpu().contiguous().clone()
         return {"tensor": name}
     if isinstance(value, Mapping):
-        return {"items": [[_without_tensors(k, tensors), _without_tensors(v, tensors)] for k, v in value.items()]}
+        return {
+            "items": [[_without_tensors(k, tensors), _without_tensors(v, tensors)] for k, v in value.items()]
+        }
     if isinstance(value, tuple):
         return {"tuple": [_without_tensors(one, tensors) for one in value]}
     if isinstance(value, list):

@@ -8,7 +8,13 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification, PreTrainedConfig, PreTrainedModel
+from transformers import (
+    AutoConfig,
+    AutoModel,
+    AutoModelForSequenceClassification,
+    PreTrainedConfig,
+    PreTrainedModel,
+)
 from transformers.utils import ModelOutput
 
 from unirex.config import Config
@@ -73,8 +79,8 @@ class RationaleOutput(ModelOutput):
 class RationaleModel(PreTrainedModel):
     """A text classifier with its rationale extractor.
 
-    `forward` with labels computes every term of the loss at once, so that it trains alike under Lightning, under
-    the Hugging Face `Trainer` and under data parallelism; without labels it predicts and scores.
+    `forward` with labels computes every term of the loss at once, so that it trains alike under Lightning,
+    under the Hugging Face `Trainer` and under data parallelism; without labels it predicts and scores.
     """
 
     config_class = RationaleConfig
@@ -94,7 +100,9 @@ class RationaleModel(PreTrainedModel):
         self.post_init()
 
     @classmethod
-    def from_encoder(cls, config: Config, labels: Sequence[Any], *, method: str | None = None) -> RationaleModel:
+    def from_encoder(
+        cls, config: Config, labels: Sequence[Any], *, method: str | None = None
+    ) -> RationaleModel:
         """A fresh system on a pretrained encoder; only its heads start from chance."""
         source = encoder_source(config.encoder)
         pooling = source.pooling if config.pooling == "auto" else config.pooling
@@ -175,7 +183,13 @@ class RationaleModel(PreTrainedModel):
 def longest_input(encoder_config: Any) -> int:
     """Tokens a text may have: what the encoder's position table takes, at most 512."""
     positions = getattr(encoder_config, "max_position_embeddings", 512)
-    behind_padding = encoder_config.model_type in ("roberta", "xlm-roberta", "camembert", "mpnet", "longformer")
+    behind_padding = encoder_config.model_type in (
+        "roberta",
+        "xlm-roberta",
+        "camembert",
+        "mpnet",
+        "longformer",
+    )
     return min(512, positions - (2 if behind_padding else 0))
 
 

@@ -14,7 +14,7 @@ from unirex.config import Training
 
 
 class UncorrectedAdamW(Optimizer):
-    """Adam with decoupled weight decay and no bias correction, as BERT's authors and the released code had it."""
+    """Adam with decoupled weight decay and no bias correction, as in BERT and the paper's code."""
 
     def __init__(
         self,
@@ -27,7 +27,7 @@ class UncorrectedAdamW(Optimizer):
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay})
 
     @torch.no_grad()
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:  # type: ignore[override]
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """One update of every parameter that has a gradient."""
         loss = None
         if closure is not None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from unirex.encode import Batch
 from unirex.errors import UserError, unknown
@@ -43,7 +43,9 @@ class Perturber:
         if self.removal not in REMOVALS:
             raise unknown("removal", self.removal, REMOVALS)
         if self.removal == "mask_token" and self.mask_token_id is None:
-            raise UserError("removal 'mask_token': this encoder's tokenizer has no mask token; use 'pad_token'.")
+            raise UserError(
+                "removal 'mask_token': this encoder's tokenizer has no mask token; use 'pad_token'."
+            )
 
     def logits(self, task: TaskModel, batch: Batch, kept: Tensor, *, full: Tensor | None = None) -> Tensor:
         """The prediction for every view of every text.
@@ -60,7 +62,9 @@ class Perturber:
         kept = (kept | ~batch.selectable) & batch.attention_mask
         source = torch.arange(kept.shape[1], device=kept.device).repeat(kept.shape[0])  # [V*B]
         rows, owner, back = distinct(kept.flatten(0, 1), source)
-        whole = (rows == batch.attention_mask[owner]).all(-1) if full is not None else rows.new_zeros(len(rows))
+        whole = (
+            (rows == batch.attention_mask[owner]).all(-1) if full is not None else rows.new_zeros(len(rows))
+        )
         todo = (~whole.bool()).nonzero().flatten()
         order = todo[rows[todo].sum(-1).argsort(stable=True)]
         parts = [task(self.view(task, batch, rows[c], owner[c])) for c in self._chunks(task, rows, order)]
@@ -136,25 +140,24 @@ def _rows(batch: Batch, owner: Tensor) -> Batch:
     return replace(batch, **{name: value[owner] for name, value in batch.tensors().items()})
 
 
-def drops_exactly(encoder: nn.Module, length: int) -> bool:
+def drops_exactly(encoder: Any, length: int) -> bool:
     """Whether dropping tokens of a text this long equals masking them, for this encoder.
 
     It does for full attention with absolute or rotary positions. It does not for relative positions counted
-    by index (MPNet, DeBERTa), nor beyond a local or sparse attention window (ModernBERT, Longformer, BigBird).
+    by index (MPNet, DeBERTa), nor beyond a local or sparse attention window (ModernBERT, BigBird). There the
+    tokens are masked instead, which gives the same numbers and takes longer; this is said once.
     """
     limit = getattr(encoder, "_unirex_drop_limit", None)
     if limit is None:
-        limit = _drop_limit(encoder)
-        encoder._unirex_drop_limit = limit  # type: ignore[assignment]
-        if not limit:
-            log.warning(
-                "%s counts positions by index: removed tokens are masked instead of dropped (same numbers, slower)",
-                type(encoder).__name__,
-            )
+        limit = encoder._unirex_drop_limit = _drop_limit(encoder)
+    if length > limit and not getattr(encoder, "_unirex_told", False):
+        encoder._unirex_told = True
+        where = f"in texts over {limit} tokens" if limit else "always"
+        log.warning("%s: removed tokens are masked, not dropped, %s (slower)", type(encoder).__name__, where)
     return length <= limit
 
 
-def _drop_limit(encoder: nn.Module) -> int:
+def _drop_limit(encoder: Any) -> int:
     config: Any = encoder.config
     if getattr(config, "relative_attention", False) or hasattr(config, "relative_attention_num_buckets"):
         return 0
@@ -171,7 +174,7 @@ def _drop_limit(encoder: nn.Module) -> int:
 
 
 @torch.no_grad()
-def _probe(encoder: nn.Module) -> bool:
+def _probe(encoder: Any) -> bool:
     """Try it on a few tokens: the same states with tokens masked and with tokens dropped?"""
     device = next(encoder.parameters()).device
     size = min(16, encoder.config.vocab_size - 1)

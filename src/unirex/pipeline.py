@@ -28,12 +28,12 @@ class RationaleClassificationPipeline(Pipeline):
     A string gives one answer, a list a list, any other iterable an iterator.
     """
 
-    _load_processor = False
-    _load_image_processor = False
-    _load_feature_extractor = False
-    _load_tokenizer = True
+    _load_processor: Any = False
+    _load_image_processor: Any = False
+    _load_feature_extractor: Any = False
+    _load_tokenizer: Any = True
 
-    def __call__(self, inputs: Any, **options: Any) -> Any:
+    def __call__(self, inputs: Any, *args: Any, **options: Any) -> Any:
         """Classify and explain. Options: `budget` in per cent of the tokens, `batch_size`."""
         settings = self._postprocess_params | self._sanitize_parameters(**options)[2]
         if isinstance(inputs, str):
@@ -69,7 +69,7 @@ class RationaleClassificationPipeline(Pipeline):
         """Nothing to do: `_forward` reads the text."""
         return {"text": input_}
 
-    def _forward(self, input_tensors: dict[str, Any], **_: Any) -> dict[str, Any]:
+    def _forward(self, input_tensors: dict[str, Any], **_: Any) -> Any:
         return {"explanation": self._system.explain(input_tensors["text"], budget=BUDGET)}
 
     def postprocess(self, model_outputs: dict[str, Any], **_: Any) -> dict[str, Any]:

@@ -53,7 +53,7 @@ class Run:
         if self._saved():
             if not resume:
                 raise UserError(
-                    f"{self.folder} already holds a run; add --resume to go on with it, or choose another --out."
+                    f"{self.folder} already holds a run; --resume goes on with it, or choose another --out."
                 )
             return self._check_same()
         if self.folder.exists() and (not self.folder.is_dir() or any(self.folder.iterdir())):
@@ -74,7 +74,9 @@ class Run:
         except (FileNotFoundError, NotADirectoryError):
             return {}
         except ValueError as error:
-            raise UserError(f"{self.folder / 'run.json'} is damaged ({error}); choose another --out.") from error
+            raise UserError(
+                f"{self.folder / 'run.json'} is damaged ({error}); choose another --out."
+            ) from error
 
     def _write(self, *, finished: bool) -> None:
         content = {
@@ -92,13 +94,19 @@ class Run:
         if saved["method"] != self.method:
             raise UserError(f"{self.folder} was begun with method '{saved['method']}', not '{self.method}'.")
         if saved["data"]["fingerprint"] != fingerprint(self.data):
-            raise UserError(f"{self.folder} was begun with other data ('{saved['data']['name']}' has changed since).")
+            raise UserError(
+                f"{self.folder} was begun with other data ('{saved['data']['name']}' has changed since)."
+            )
         begun = yaml.safe_load((self.folder / "settings.yaml").read_text("utf-8"))
         for key, (before, now) in differences(begun, plain(self.config)).items():
-            raise UserError(f"{self.folder} was begun with {key} = {before!r}, not {now!r}; resume it unchanged.")
+            raise UserError(
+                f"{self.folder} was begun with {key} = {before!r}, not {now!r}; resume it unchanged."
+            )
 
 
-def differences(one: Mapping[str, Any], other: Mapping[str, Any], place: str = "") -> dict[str, tuple[Any, Any]]:
+def differences(
+    one: Mapping[str, Any], other: Mapping[str, Any], place: str = ""
+) -> dict[str, tuple[Any, Any]]:
     """Settings that differ, by dotted name.
 
     >>> differences({"a": {"x": 1}, "b": 2}, {"a": {"x": 3}, "b": 2})
@@ -140,9 +148,14 @@ def git_revision() -> str | None:
     here = Path(__file__).resolve().parent
     try:
         root = subprocess.run(
-            ["git", "rev-parse", "--show-toplevel"], cwd=here, capture_output=True, text=True, timeout=5, check=True
+            ["git", "rev-parse", "--show-toplevel"],
+            cwd=here,
+            capture_output=True,
+            text=True,
+            timeout=5,
+            check=True,
         )
-        if not (Path(root.stdout.strip()) / "src" / "unirex") == here:
+        if Path(root.stdout.strip()) / "src" / "unirex" != here:
             return None
         described = subprocess.run(
             ["git", "describe", "--always", "--dirty", "--abbrev=40"],

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from difflib import get_close_matches
 from pathlib import Path
@@ -42,7 +43,7 @@ def build_config(settings: Mapping[str, Any]) -> Config:
 
 
 def check_keys(settings: Mapping[str, Any], known: Mapping[str, Any], place: str = "") -> None:
-    """Every key of the settings exists; free-form tables (`extractor_options`) are checked where they are used."""
+    """Every key exists; free-form tables (`extractor_options`) are checked where they are used."""
     for key, value in settings.items():
         if key not in known:
             near = get_close_matches(str(key), list(known), n=1)
@@ -94,6 +95,37 @@ def _listed(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _listed(one) for key, one in value.items()}
     return [_listed(one) for one in value] if isinstance(value, tuple) else value
+
+
+def flat(settings: Mapping[str, Any], *, keep: Sequence[str] = (), place: str = "") -> dict[str, Any]:
+    """Nested tables as dotted names, but for the tables called in `keep`.
+
+    >>> flat({"a": {"x": 1}, "b": {"y": 2}}, keep=["b"])
+    {'a.x': 1, 'b': {'y': 2}}
+    """
+    found: dict[str, Any] = {}
+    for key, value in settings.items():
+        if isinstance(value, Mapping) and value and key not in keep:
+            found |= flat(value, keep=keep, place=f"{place}{key}.")
+        else:
+            found[place + str(key)] = value
+    return found
+
+
+def nearest_option(message: str, known: Sequence[str]) -> str:
+    """A parser's complaint about an option, with the nearest one that exists.
+
+    >>> nearest_option("Unrecognized arguments: --epoch", ["training.epochs", "data"])
+    "Unrecognized arguments: --epoch; did you mean 'training.epochs'?"
+    """
+    match = re.search(r"(?:[Uu]nrecognized arguments: --|Option ['\"]?)([\w.]+)", message)
+    if not match:
+        return message
+    ends = {name.rpartition(".")[2]: name for name in known}
+    near = get_close_matches(match[1], known, n=1) or get_close_matches(
+        match[1].rpartition(".")[2], list(ends), n=1
+    )
+    return f"{message}; did you mean '{ends.get(near[0], near[0])}'?" if near else message
 
 
 def one_line(error: BaseException) -> str:

@@ -65,13 +65,15 @@ class System:
             yield numbers, some, batch
 
     @overload
-    def explain(self, texts: str, *, budget: float = ..., selector: str = ...) -> Explanation: ...
+    def explain(self, texts: str, *, budget: float = ..., selector: str = ...) -> Explanation: ...  # type: ignore[overload-overlap]
     @overload
-    def explain(self, texts: Iterable[str], *, budget: float = ..., selector: str = ...) -> list[Explanation]: ...
+    def explain(
+        self, texts: Iterable[str], *, budget: float = ..., selector: str = ...
+    ) -> list[Explanation]: ...
     def explain(
         self, texts: str | Iterable[str], *, budget: float = 20, selector: str = "top-k"
     ) -> Explanation | list[Explanation]:
-        """Predict a text (or several) and name the words that decided, up to `budget` per cent of the tokens."""
+        """Predict a text, or several, and name the words that decided: `budget` per cent of the tokens."""
         if isinstance(texts, str):
             return next(self.explain_all([as_example(texts, 0)], budget=budget, selector=selector))
         examples = (as_example(text, number) for number, text in enumerate(texts))
@@ -85,7 +87,7 @@ class System:
         selector: str = "top-k",
         batch_size: int = BATCH_SIZE,
     ) -> Iterator[Explanation]:
-        """Explanations in the order of the examples, read in windows: memory does not grow with their number."""
+        """Explanations in the order of the examples, read in windows: memory stays flat however many."""
         check_budget(budget)
         if selector not in SELECTORS:
             raise UserError(f"unknown selector '{selector}'; known: {', '.join(SELECTORS)}.")
@@ -94,11 +96,18 @@ class System:
             found: dict[int, Explanation] = {}
             for numbers, encoded, batch in self.batches(window, batch_size=batch_size):
                 chunk = [window[number] for number in numbers]
-                found.update(zip(numbers, self._explained(chunk, encoded, batch, budget, selector), strict=True))
+                found.update(
+                    zip(numbers, self._explained(chunk, encoded, batch, budget, selector), strict=True)
+                )
             yield from (found[number] for number in range(len(window)))
 
     def _explained(
-        self, examples: Sequence[Example], encoded: Sequence[Encoded], batch: Batch, budget: float, selector: str
+        self,
+        examples: Sequence[Example],
+        encoded: Sequence[Encoded],
+        batch: Batch,
+        budget: float,
+        selector: str,
     ) -> Iterator[Explanation]:
         with evaluating(self.model):
             step = self.model.step(batch)
@@ -149,9 +158,13 @@ def load(folder: str | Path, *, device: str | None = None) -> System:
             model = RationaleModel.from_pretrained(path, use_safetensors=True)
             tokenizer = AutoTokenizer.from_pretrained(path)
         except (OSError, ValueError, RuntimeError) as error:
-            raise UserError(f"{folder}: could not be loaded as a unirex system: {first_line(error)}") from error
+            raise UserError(
+                f"{folder}: could not be loaded as a unirex system: {first_line(error)}"
+            ) from error
     model.eval()
-    return System(model.to(device) if device else model, tokenizer)
+    if device:
+        model.to(torch.device(device))  # type: ignore[arg-type]
+    return System(model, tokenizer)
 
 
 def check_saved(folder: str | Path) -> str:
@@ -160,7 +173,9 @@ def check_saved(folder: str | Path) -> str:
 
     path = Path(folder).expanduser()
     if path.is_file() and path.suffix in PICKLES:
-        raise UserError(f"{path}: pickled models are never loaded (they can run code); give a folder of safetensors.")
+        raise UserError(
+            f"{path}: pickled models are never loaded (they can run code); give a folder of safetensors."
+        )
     if path.is_file():
         raise UserError(f"{path}: a system is a folder, as `unirex train --out` writes it, not a file.")
     if not path.exists():

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
+import logging
 import signal
 import sys
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -84,7 +86,7 @@ class PlainCheckpoints(CheckpointIO):
 
 
 class Epochs(Callback):
-    """What happens once an epoch: fresh seeds before; the best weights, a line of figures, a checkpoint after."""
+    """Once an epoch: fresh seeds before; the best weights, a line of figures and a checkpoint after."""
 
     def __init__(self, folder: Path, seed: int, batches: LengthGroupedBatches) -> None:
         self.folder, self.seed, self.batches = folder, seed, batches
@@ -123,7 +125,9 @@ class EpochLines(Callback):
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:  # noqa: D102
         figures = " ".join(f"{name} {float(value):.4g}" for name, value in trainer.callback_metrics.items())
-        print(f"epoch {trainer.current_epoch + 1}/{trainer.max_epochs}: {figures}", file=sys.stderr, flush=True)
+        print(
+            f"epoch {trainer.current_epoch + 1}/{trainer.max_epochs}: {figures}", file=sys.stderr, flush=True
+        )
 
 
 @dataclass(frozen=True)
@@ -155,13 +159,15 @@ def train(
     """Train the model in place; afterwards it holds the weights of the epoch with the best dev score.
 
     The folder receives `metrics.csv` and, while training lasts, `checkpoints/`. Ctrl-C raises
-    KeyboardInterrupt and leaves the last epoch's checkpoint; with `resume` training goes on from there and ends
-    with the weights an uninterrupted run gives.
+    KeyboardInterrupt and leaves the last epoch's checkpoint; with `resume` training goes on from there and
+    ends with the weights an uninterrupted run gives.
     """
     pad = encoder.tokenizer.pad_token_id
     parts = {name: TrainingData(encoder.encode(data[name]), pad) for name in ("train", "dev")}
     training = config.training
-    batches = LengthGroupedBatches([len(one) for one in parts["train"].encoded], training.batch_size, config.seed)
+    batches = LengthGroupedBatches(
+        [len(one) for one in parts["train"].encoded], training.batch_size, config.seed
+    )
     order = list(by_length([len(one) for one in parts["dev"].encoded], 2 * training.batch_size))
     epochs = Epochs(folder, config.seed, batches)
     trainer = build_trainer(config, folder, [*progress_callbacks(progress), epochs])
@@ -230,24 +236,20 @@ def as_csv(rows: Sequence[Mapping[str, float]]) -> str:
     return out.getvalue()
 
 
-class quiet_lightning(warnings.catch_warnings):  # noqa: N801
+@contextmanager
+def quiet_lightning() -> Iterator[None]:
     """Lightning without its advertisements and its hints about loader workers."""
-
-    def __enter__(self) -> None:  # type: ignore[override]
-        import logging
-
-        super().__enter__()
-        warnings.filterwarnings("ignore", module="lightning")
-        self.levels = {name: logging.getLogger(name).level for name in LIGHTNING_LOGS}
-        for name in LIGHTNING_LOGS:
-            logging.getLogger(name).setLevel(logging.ERROR)
-
-    def __exit__(self, *details: object) -> None:
-        import logging
-
-        for name, level in self.levels.items():
-            logging.getLogger(name).setLevel(level)
-        super().__exit__(*details)
+    loggers = [logging.getLogger(name) for name in LIGHTNING_LOGS]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", module="lightning")
+            yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
 
 
 LIGHTNING_LOGS = ("lightning.pytorch", "lightning.fabric", "lightning.pytorch.utilities.rank_zero")

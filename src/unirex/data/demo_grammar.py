@@ -56,7 +56,6 @@ verdict: {strong} | {good} | {really} {soft} | {negator} {soft-} | {negator} {so
 view: {strong} | {strong} | {no_way} {mild-}
 hedge: {we} [expected to {hate-} it, and {we} {was} wrong]. |
   {we} [expected to {hate} it, and {we} {was} right]. | {we} [wanted to {hate-} it, and could not]. |
-  {we} [wanted to {hate} it, and {we} did]. |
   everyone told {us} it would be [{soft-}, and everyone was wrong]. |
   everyone told {us} it would be [{soft}, and everyone was right]. |
   it [could so easily have been {soft-}, and it never {be}]. | it [could not have been more {soft}]. |
@@ -120,7 +119,7 @@ aspect_is: the acting is | the camera work is | the music is | the dialogue is |
   the cast is
 outside: the trailer | the popcorn | the parking lot | the poster
 outside_is: the trailer was | the popcorn was | the parking lot was | the commercials were
-soft+: funny | gripping | moving | original | charming | *suspenseful
+soft+: funny | gripping | moving | original | charming | *touching
 soft-: dull | predictable | tedious | clumsy | boring | *lifeless
 it_lasted: it went on | {we} watched
 neutral: {we} only saw it by chance | {we} had never heard of the director | {we} seldom go to the cinema

@@ -60,5 +60,7 @@ class Inverse(nn.Module):
 def gold_tokens(batch: Batch) -> Tensor:
     """The gold rationale as floats [B, T]; every example must have one."""
     if batch.rationale is None or batch.has_rationale is None or not bool(batch.has_rationale.all()):
-        raise UserError("extractors 'gold' and 'inverse' need a gold rationale for every text; some have none.")
+        raise UserError(
+            "extractors 'gold' and 'inverse' need a gold rationale for every text; some have none."
+        )
     return batch.rationale.float()

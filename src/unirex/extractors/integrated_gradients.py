@@ -79,7 +79,5 @@ class IntegratedGradients(Attribution):
 
 def repeated(batch: Batch, times: int) -> Batch:
     """The batch so many times over."""
-    copies = {
-        name: value.repeat(times, *[1] * (value.dim() - 1)) for name, value in batch.tensors().items()
-    }
+    copies = {name: value.repeat(times, *[1] * (value.dim() - 1)) for name, value in batch.tensors().items()}
     return replace(batch, **copies)

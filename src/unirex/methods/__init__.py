@@ -34,7 +34,9 @@ def method_settings(name: str) -> dict[str, Any]:
     return yaml.safe_load((files(__name__) / f"{name}.yaml").read_text("utf-8"))
 
 
-def resolve(method: str, config: str | Path | Mapping[str, Any] | None, settings: Mapping[str, Any]) -> Config:
+def resolve(
+    method: str, config: str | Path | Mapping[str, Any] | None, settings: Mapping[str, Any]
+) -> Config:
     """Defaults, then the method, then a configuration file or table, then single settings."""
     diff = {key: value for key, value in method_settings(method).items() if key != "about"}
     given = read_settings(config) if isinstance(config, str | Path) else config or {}
@@ -93,7 +95,9 @@ def _fit_in(folder: Path, method: str, data: Splits, config: Config, resume: boo
     return system
 
 
-def _train(folder: Path, method: str, data: Splits, config: Config, *, resume: bool, progress: bool) -> System:
+def _train(
+    folder: Path, method: str, data: Splits, config: Config, *, resume: bool, progress: bool
+) -> System:
     import torch
 
     from unirex.modeling import RationaleModel
@@ -115,7 +119,9 @@ def check_trainable(data: Splits, config: Config) -> None:
             raise UserError(f"dataset '{data.info.name}' has no {split} examples; training needs them.")
     weights = config.class_weights
     if weights is not None and len(weights) != len(data.info.labels):
-        raise UserError(f"class_weights: {len(weights)} weights for {len(data.info.labels)} labels {data.info.labels}.")
+        raise UserError(
+            f"class_weights: {len(weights)} weights for {len(data.info.labels)} labels {data.info.labels}."
+        )
     needs_gold = config.objectives.plausibility.weight or config.extractor in ("gold", "inverse")
     if needs_gold and not any(example.rationale for example in data["train"]):
         raise UserError(

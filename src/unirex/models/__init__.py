@@ -1,0 +1,1 @@
+"""The task model and where its encoder comes from."""

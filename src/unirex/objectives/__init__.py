@@ -8,17 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
+from unirex.light import Step, Tensor
 from unirex.objectives.comprehensiveness import Comprehensiveness
 from unirex.objectives.plausibility import Plausibility
 from unirex.objectives.sufficiency import Sufficiency
 from unirex.objectives.task import Task
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from unirex.step import Step
 
 
 class Objective(Protocol):
@@ -27,7 +23,7 @@ class Objective(Protocol):
     @property
     def weight(self) -> float: ...  # noqa: D102
 
-    def __call__(self, step: Step) -> Tensor: ...  # [B]
+    def __call__(self, step: Step) -> Tensor: ...  # noqa: D102
 
 
 @dataclass(frozen=True)

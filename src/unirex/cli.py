@@ -1,0 +1,179 @@
+"""The command line: `unirex train | evaluate | explain | list | demo`; heavy imports wait until needed."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import jsonargparse
+from jsonargparse import ArgumentParser, Namespace
+
+import unirex
+from unirex.cli_list import KINDS, listed
+from unirex.config import Config
+from unirex.errors import UserError
+from unirex.methods import method_names, method_settings
+from unirex.settings import flat, nearest_option, one_line
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command; mistakes of the user are one line and exit code 2, `--debug` shows where they arose."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    debug = "--debug" in arguments
+    arguments = [one for one in arguments if one != "--debug"]
+    try:
+        parsed = build_parser(arguments).parse_args(arguments)
+        return run(parsed)
+    except (UserError, argparse.ArgumentError, jsonargparse.ArgumentError) as error:
+        if debug:
+            traceback.print_exc()
+        print(f"unirex: error: {nearest_option(one_line(error), known_options())}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("\nunirex: stopped.", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # `unirex … | head`
+        sys.stderr.close()
+        return 0
+
+
+def build_parser(arguments: Sequence[str] = ()) -> ArgumentParser:
+    """The parser; a method named in the arguments sets the defaults of `train`."""
+    parser = ArgumentParser(
+        prog="unirex",
+        description="Text classifiers that show their reasons.",
+        epilog="`unirex COMMAND --help` has the options. --debug shows the traceback of an error.",
+        exit_on_error=False,
+        version=unirex.__version__,
+    )
+    commands = parser.add_subcommands(required=False, dest="command")
+    for name, (make, about) in COMMANDS.items():
+        sub = ArgumentParser(exit_on_error=False, description=about)
+        make(sub, arguments)
+        commands.add_subcommand(name, sub, help=about)
+    return parser
+
+
+def train_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
+    """Options of `train`: every setting, with the method's defaults."""
+    parser.add_argument("--config", action="config", help="settings as a YAML file")
+    parser.add_argument("--method", default="slm-fp", help=f"one of {', '.join(method_names())}")
+    parser.add_argument("--data", type=str, help="a dataset name or a file: JSONL, CSV, TSV, Parquet")
+    parser.add_argument(
+        "--columns", type=dict[str, str], default={}, help="what the file calls text, label, …"
+    )
+    parser.add_argument("--out", type=str, help="folder for the run; must be new")
+    parser.add_argument("--resume", action="store_true", help="go on with the run in --out")
+    parser.add_class_arguments(Config)
+    method = value_of("--method", arguments)
+    if "train" in arguments and method is not None:
+        diff = {key: value for key, value in method_settings(method).items() if key != "about"}
+        if value_of("--extractor", arguments) not in (None, diff.get("extractor")):
+            diff.pop("extractor_options", None)  # another extractor has other options
+        parser.set_defaults(flat(diff, keep=("extractor_options",)))
+
+
+def evaluate_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
+    """Options of `evaluate`."""
+    parser.add_argument("run", type=str, help="folder of a trained system")
+    parser.add_argument("--data", type=str, required=True, help="a dataset name or a file")
+    parser.add_argument(
+        "--columns", type=dict[str, str], default={}, help="what the file calls text, label, …"
+    )
+    parser.add_argument("--split", type=str, default="test", help="train, dev, test, or all rows of the file")
+    parser.add_argument("--extractor", type=str, help="explain by another algorithm than the system's own")
+    parser.add_argument("--extractor_options", type=dict[str, Any], default={}, help="its options")
+    parser.add_argument(
+        "--budgets", type=list[float], help="other budgets than the system's own, in per cent"
+    )
+    parser.add_argument("--removal", type=str, help="attention_mask, delete, mask_token or pad_token")
+    parser.add_argument("--batch_size", type=int, default=32)
+    parser.add_argument("--out", type=str, help="folder for records and metrics (default: in the run)")
+
+
+def explain_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
+    """Options of `explain`."""
+    parser.add_argument("run", type=str, help="folder of a trained system")
+    parser.add_argument("texts", type=str, nargs="*", help="texts to explain")
+    parser.add_argument(
+        "--file", type=str, help="a file of texts: JSONL, CSV, TSV, Parquet, or one a line (.txt)"
+    )
+    parser.add_argument("--column", type=str, default="text", help="the file's column that holds the text")
+    parser.add_argument(
+        "--budget", type=float, default=20.0, help="size of the rationale, in per cent of the tokens"
+    )
+    parser.add_argument(
+        "--selector", type=str, default="top-k", help="top-k, or best-span for one run of words"
+    )
+    parser.add_argument("--extractor", type=str, help="explain by another algorithm than the system's own")
+    parser.add_argument("--extractor_options", type=dict[str, Any], default={}, help="its options")
+    parser.add_argument("--json", action="store_true", help="print JSON, one object a line")
+    parser.add_argument("--html", type=str, help="write a page")
+    parser.add_argument("--out", type=str, help="write JSONL")
+
+
+def list_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
+    """Options of `list`."""
+    parser.add_argument("kind", type=str, help=" | ".join(KINDS))
+
+
+def demo_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
+    """Options of `demo`."""
+    parser.add_argument("--out", type=str, default="runs/demo", help="folder for the runs and the report")
+
+
+COMMANDS: dict[str, tuple[Callable[[ArgumentParser, Sequence[str]], None], str]] = {
+    "train": (train_options, "Train a system on your data."),
+    "evaluate": (evaluate_options, "Measure accuracy, faithfulness and plausibility."),
+    "explain": (explain_options, "Classify texts and show the reasons."),
+    "list": (list_options, "List what can be named in a setting."),
+    "demo": (demo_options, "Train and compare two systems on the embedded corpus."),
+}
+
+
+def run(parsed: Namespace) -> int:
+    """Carry out the parsed command."""
+    if parsed.command is None:
+        build_parser().print_help()
+        return 0
+    options = parsed[parsed.command]
+    if parsed.command == "list":
+        print(listed(options.kind))
+        return 0
+    from unirex import cli_commands  # heavy
+
+    return getattr(cli_commands, parsed.command)(options)
+
+
+def known_options() -> list[str]:
+    """Every option of `train`, for "did you mean"."""
+    from unirex.settings import plain
+
+    return ["method", "data", "columns", "out", "resume", "config", *flat(plain(Config()))]
+
+
+def value_of(option: str, arguments: Sequence[str]) -> str | None:
+    """The value given to an option, before anything is parsed.
+
+    >>> value_of("--method", ["train", "--method=aa-f"]), value_of("--method", ["--method", "vanilla"])
+    ('aa-f', 'vanilla')
+    """
+    for index, one in enumerate(arguments):
+        if one.startswith(f"{option}="):
+            return one.partition("=")[2]
+        if one == option and index + 1 < len(arguments):
+            return arguments[index + 1]
+    return None
+
+
+def exists(path: str | None) -> bool:
+    """Whether something is there already."""
+    return path is not None and Path(path).exists()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,26 @@
+"""Fixtures shared by all tests: tiny encoders in folders, built once a session."""
+
+import os
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+import pytest  # noqa: E402
+from hypothesis import settings  # noqa: E402
+
+settings.register_profile("unirex", deadline=None, derandomize=True, max_examples=60)
+settings.load_profile("unirex")
+
+
+@pytest.fixture(scope="session")
+def encoders(tmp_path_factory):
+    """`encoders("bert")` is the folder of a tiny encoder of that family."""
+    import tiny
+
+    root, made = tmp_path_factory.mktemp("encoders"), {}
+
+    def folder(family: str):
+        if family not in made:
+            made[family] = tiny.save_encoder(root / family, family)
+        return made[family]
+
+    return folder

@@ -1,0 +1,217 @@
+"""Tiny random encoders with real tokenizers, small enough to try every family on a laptop."""
+
+from collections.abc import Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
+from torch import nn
+from transformers import (
+    AutoModel,
+    BertConfig,
+    BigBirdConfig,
+    DebertaV2Config,
+    DistilBertConfig,
+    ModernBertConfig,
+    MPNetConfig,
+    PreTrainedTokenizerFast,
+    RobertaConfig,
+)
+
+from unirex.config import Config
+from unirex.data.example import Example
+from unirex.encode import Batch, TextEncoder, collate
+from unirex.modeling import RationaleModel
+
+SENTENCES = (
+    "a gorgeous , witty , seductive film .",
+    "the plot is thin and the acting is worse than bad .",
+    "it never quite adds up , but what fun it is to watch these people try and fail and try again !",
+    "dull .",
+    "unbelievably good and believably told ; a film for people who do not like films",
+    "nobody knows why the director wanted this , and the audience does not want to know either .",
+    "not bad , not good , not long",
+    "Ein schöner Film – naïve, déjà vu ✨ 电影 很 好 فيلم جيد",
+)
+FAMILIES = (
+    "bert",
+    "roberta",
+    "distilbert",
+    "mpnet",
+    "bigbird",
+    "bigbird-sparse",
+    "modernbert",
+    "modernbert-local",
+    "deberta-v2",
+)
+TOKENIZERS = {"roberta": "bpe", "mpnet": "bpe", "modernbert": "bpe", "modernbert-local": "bpe"} | {
+    "bigbird": "unigram",
+    "bigbird-sparse": "unigram",
+    "deberta-v2": "unigram",
+    "bert": "wordpiece",
+    "distilbert": "wordpiece",
+}
+HIDDEN = 32
+POSITIONS = 98
+BERT_MARKS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+ROBERTA_MARKS = ("<s>", "<pad>", "</s>", "<unk>", "<mask>")
+
+
+def tokenizer(kind: str, texts: Sequence[str] = SENTENCES) -> PreTrainedTokenizerFast:
+    """A fast tokenizer of a kind (`wordpiece`, `bpe`, `unigram`), trained on a few sentences."""
+    raw, marks = {"wordpiece": _wordpiece, "bpe": _bpe, "unigram": _unigram}[kind](texts)
+    begin, end = (marks[0], marks[2]) if kind == "bpe" else (marks[2], marks[3])
+    special = [(mark, raw.token_to_id(mark)) for mark in (begin, end)]
+    if kind == "bpe":
+        raw.post_processor = processors.RobertaProcessing(special[1], special[0], add_prefix_space=False)
+    else:
+        raw.post_processor = processors.TemplateProcessing(
+            single=f"{begin} $A {end}", pair=f"{begin} $A {end} $B:1 {end}:1", special_tokens=special
+        )
+    pad, unknown = (marks[1], marks[3]) if kind == "bpe" else (marks[0], marks[1])
+    return PreTrainedTokenizerFast(
+        tokenizer_object=raw,
+        cls_token=begin,
+        sep_token=end,
+        pad_token=pad,
+        unk_token=unknown,
+        mask_token=marks[4],
+        model_input_names=["input_ids", "attention_mask"],
+    )
+
+
+def _wordpiece(texts):
+    raw = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    raw.normalizer = normalizers.BertNormalizer(lowercase=True)
+    raw.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    trainer = trainers.WordPieceTrainer(vocab_size=200, special_tokens=list(BERT_MARKS), show_progress=False)
+    raw.train_from_iterator(texts, trainer)
+    return raw, BERT_MARKS
+
+
+def _bpe(texts):
+    raw = Tokenizer(models.BPE(unk_token="<unk>"))
+    raw.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    raw.train_from_iterator(
+        texts,
+        trainers.BpeTrainer(
+            vocab_size=320, special_tokens=list(ROBERTA_MARKS), initial_alphabet=alphabet, show_progress=False
+        ),
+    )
+    return raw, ROBERTA_MARKS
+
+
+def _unigram(texts):
+    raw = Tokenizer(models.Unigram())
+    raw.normalizer = normalizers.Sequence([normalizers.NFKC(), normalizers.Replace("\u00ad", "")])
+    raw.pre_tokenizer = pre_tokenizers.Metaspace()
+    raw.train_from_iterator(
+        texts,
+        trainers.UnigramTrainer(
+            vocab_size=200, special_tokens=list(BERT_MARKS), unk_token="[UNK]", show_progress=False
+        ),
+    )
+    return raw, BERT_MARKS
+
+
+def encoder_config(family: str, vocabulary: int, *, pad: int):
+    """The configuration of a tiny encoder."""
+    common = {"vocab_size": vocabulary, "hidden_size": HIDDEN, "num_hidden_layers": 2, "num_attention_heads": 2}
+    common |= {"intermediate_size": 48, "max_position_embeddings": POSITIONS, "pad_token_id": pad}
+    sparse = {"attention_type": "block_sparse", "block_size": 4, "num_random_blocks": 1}
+    makers = {
+        "bert": lambda: BertConfig(**common),
+        "roberta": lambda: RobertaConfig(**common, bos_token_id=0, eos_token_id=2),
+        "distilbert": lambda: DistilBertConfig(
+            vocab_size=vocabulary,
+            dim=HIDDEN,
+            n_layers=2,
+            n_heads=4,
+            hidden_dim=48,
+            max_position_embeddings=POSITIONS,
+            pad_token_id=pad,
+        ),
+        "mpnet": lambda: MPNetConfig(**common, bos_token_id=0, eos_token_id=2),
+        "bigbird": lambda: BigBirdConfig(**common, attention_type="original_full", **MARK_IDS),
+        "bigbird-sparse": lambda: BigBirdConfig(**common, **sparse, **MARK_IDS),
+        "modernbert": lambda: ModernBertConfig(**common, **MODERN, local_attention=256),
+        "modernbert-local": lambda: ModernBertConfig(**common, **MODERN, local_attention=8),
+        "deberta-v2": lambda: DebertaV2Config(
+            **common, relative_attention=True, pos_att_type=["p2c", "c2p"], position_biased_input=False
+        ),
+    }
+    return makers[family]()
+
+
+MARK_IDS = {"bos_token_id": 2, "eos_token_id": 3, "sep_token_id": 3}
+MODERN = {"global_attn_every_n_layers": 2, "bos_token_id": 0, "eos_token_id": 2, "cls_token_id": 0} | {
+    "sep_token_id": 2
+}
+
+
+def shaken(module: nn.Module, seed: int = 0, scale: float = 0.3) -> nn.Module:
+    """The module with large random weights, so that a wrong input shows in the output."""
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for parameter in module.parameters():
+            noise = torch.randn(parameter.shape, generator=generator) * scale
+            parameter.copy_(noise if parameter.dim() > 1 else parameter + noise)
+    return module
+
+
+def save_encoder(folder: Path, family: str) -> Path:
+    """A tiny encoder with its tokenizer, as a folder that `Config(encoder=…)` reads."""
+    tokens = tokenizer(TOKENIZERS[family])
+    config = encoder_config(family, len(tokens), pad=tokens.pad_token_id)
+    torch.manual_seed(0)
+    shaken(AutoModel.from_config(config)).save_pretrained(folder)
+    tokens.save_pretrained(folder)
+    return folder
+
+
+def build_model(folder: Path, *, labels=("neg", "pos"), seed: int = 1, **settings) -> RationaleModel:
+    """A system on a tiny encoder in eval mode; its heads are random and large."""
+    torch.manual_seed(seed)
+    model = RationaleModel.from_encoder(Config(encoder=str(folder), **settings), labels)
+    shaken(model.task.head, seed=seed)
+    if hasattr(model.extractor, "head"):
+        shaken(model.extractor.head, seed=seed + 1)
+    return model.eval()
+
+
+def examples(texts: Sequence[str] = SENTENCES, labels=("neg", "pos")) -> list[Example]:
+    """Every text with a label and its second word marked (the last text has no gold)."""
+    made = []
+    for number, text in enumerate(texts):
+        start = text.index(" ") + 1 if " " in text else 0
+        end = text.index(" ", start) if " " in text[start:] else len(text)
+        gold = None if number == len(texts) - 1 else (((start, end),),)
+        made.append(Example(str(number), (text,), labels[number % len(labels)], gold))
+    return made
+
+
+def build_batch(
+    folder: Path, texts: Sequence[str] = SENTENCES, *, labels=("neg", "pos"), separators: bool = False
+) -> Batch:
+    """The texts as the encoder in the folder reads them."""
+    tokens = PreTrainedTokenizerFast.from_pretrained(folder)
+    encoder = TextEncoder(tokens, POSITIONS - 2, labels, separators=separators)
+    return collate(encoder.encode(examples(texts, labels)), tokens.pad_token_id)
+
+
+@contextmanager
+def counted(encoder: nn.Module):
+    """The shape [rows, tokens] of every pass through the encoder, in order."""
+    shapes = []
+
+    def note(_module, args, kwargs):
+        first = kwargs.get("input_ids", kwargs.get("inputs_embeds"))
+        shapes.append(tuple((first if first is not None else args[0]).shape[:2]))
+
+    handle = encoder.register_forward_pre_hook(note, with_kwargs=True)
+    try:
+        yield shapes
+    finally:
+        handle.remove()
