@@ -24,3 +24,11 @@ def encoders(tmp_path_factory):
         return made[family]
 
     return folder
+
+
+@pytest.fixture(scope="session")
+def learner(tmp_path_factory):
+    """The folder of a tiny encoder that can learn the planted corpus."""
+    import planted
+
+    return planted.save_learner(tmp_path_factory.mktemp("learner"))

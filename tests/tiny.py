@@ -53,14 +53,20 @@ TOKENIZERS = {"roberta": "bpe", "mpnet": "bpe", "modernbert": "bpe", "modernbert
     "distilbert": "wordpiece",
 }
 HIDDEN = 32
-POSITIONS = 98
+POSITIONS = 100  # a multiple of the sparse block size, as BigBird asks
 BERT_MARKS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+WORDS = ("a", "film", "films", "the", "is", "not", "good", "bad", "people", "and", "plot", "dull", "watch", "know")
 ROBERTA_MARKS = ("<s>", "<pad>", "</s>", "<unk>", "<mask>")
 
 
 def tokenizer(kind: str, texts: Sequence[str] = SENTENCES) -> PreTrainedTokenizerFast:
     """A fast tokenizer of a kind (`wordpiece`, `bpe`, `unigram`), trained on a few sentences."""
     raw, marks = {"wordpiece": _wordpiece, "bpe": _bpe, "unigram": _unigram}[kind](texts)
+    return wrapped(raw, marks, kind=kind)
+
+
+def wrapped(raw: Tokenizer, marks: Sequence[str], *, kind: str = "wordpiece") -> PreTrainedTokenizerFast:
+    """A tokenizer as transformers knows it, with special tokens around every text."""
     begin, end = (marks[0], marks[2]) if kind == "bpe" else (marks[2], marks[3])
     special = [(mark, raw.token_to_id(mark)) for mark in (begin, end)]
     if kind == "bpe":
@@ -82,11 +88,13 @@ def tokenizer(kind: str, texts: Sequence[str] = SENTENCES) -> PreTrainedTokenize
 
 
 def _wordpiece(texts):
-    raw = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    # Its trainer gives another vocabulary every time (hash order): most words, and all letters, by hand.
+    letters = sorted(set("".join(texts).lower()) - {" "})
+    pieces = [*BERT_MARKS, *letters, *(f"##{one}" for one in letters), *WORDS, "##able", "##ably", "##ing"]
+    vocabulary = {piece: number for number, piece in enumerate(dict.fromkeys(pieces))}
+    raw = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
     raw.normalizer = normalizers.BertNormalizer(lowercase=True)
     raw.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    trainer = trainers.WordPieceTrainer(vocab_size=200, special_tokens=list(BERT_MARKS), show_progress=False)
-    raw.train_from_iterator(texts, trainer)
     return raw, BERT_MARKS
 
 
@@ -104,15 +112,13 @@ def _bpe(texts):
 
 
 def _unigram(texts):
-    raw = Tokenizer(models.Unigram())
+    letters = sorted(set("".join(texts)) - {" "})
+    pieces = [("\u2581", -3.0), *((one, -6.0) for one in letters), *((f"\u2581{one}", -5.0) for one in WORDS)]
+    vocabulary = [*((mark, 0.0) for mark in BERT_MARKS), *pieces, ("able", -7.0), ("ably", -7.0)]
+    raw = Tokenizer(models.Unigram(vocabulary, unk_id=1))
+    raw.add_special_tokens(list(BERT_MARKS))
     raw.normalizer = normalizers.Sequence([normalizers.NFKC(), normalizers.Replace("\u00ad", "")])
     raw.pre_tokenizer = pre_tokenizers.Metaspace()
-    raw.train_from_iterator(
-        texts,
-        trainers.UnigramTrainer(
-            vocab_size=200, special_tokens=list(BERT_MARKS), unk_token="[UNK]", show_progress=False
-        ),
-    )
     return raw, BERT_MARKS
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from unirex.data import load_dataset
     from unirex.data.example import DatasetInfo, Example, Splits
     from unirex.errors import UserError
-    from unirex.evaluate import Results, evaluate
+    from unirex.evaluation import Results, evaluate
     from unirex.explanation import Explanation
     from unirex.methods import fit
     from unirex.system import System, load
@@ -33,11 +33,11 @@ _PLACES = {
     "DatasetInfo": "unirex.data.example",
     "Example": "unirex.data.example",
     "Explanation": "unirex.explanation",
-    "Results": "unirex.evaluate",
+    "Results": "unirex.evaluation",
     "Splits": "unirex.data.example",
     "System": "unirex.system",
     "UserError": "unirex.errors",
-    "evaluate": "unirex.evaluate",
+    "evaluate": "unirex.evaluation",
     "fit": "unirex.methods",
     "load": "unirex.system",
     "load_dataset": "unirex.data",

@@ -57,7 +57,7 @@ def report_truncation(system: System, data: Splits) -> None:
 
 def evaluate(options: Namespace) -> int:
     """`unirex evaluate`."""
-    from unirex.evaluate import evaluate
+    from unirex.evaluation import evaluate
 
     system = explained_by(load(options.run), options)
     examples = evaluated_examples(options)

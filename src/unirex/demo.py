@@ -7,7 +7,7 @@ from pathlib import Path
 
 from unirex.data import load_dataset
 from unirex.data.example import Example
-from unirex.evaluate import COLUMNS, evaluate
+from unirex.evaluation import COLUMNS, evaluate
 from unirex.files import write_file
 from unirex.methods import fit
 from unirex.report import comparison_page, table

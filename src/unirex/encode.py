@@ -107,8 +107,15 @@ class TextEncoder:
             spans=spans,
             label=None if example.label is None else self.label_index(example),
             rationale=token_rationale(example, spans),
-            truncated=sum(part.special_tokens_mask.count(0) for part in tokens.overflowing),
+            truncated=self._truncated(example, tokens),
         )
+
+    def _truncated(self, example: Example, tokens: Any) -> int:
+        if not tokens.overflowing:
+            return 0
+        # Counted anew: the overflow of a pair lists its tokens many times over.
+        whole = self.tokenizer(*example.segments, add_special_tokens=False, verbose=False)
+        return len(whole.input_ids) - tokens.special_tokens_mask.count(0)
 
     def _selectable(self, ids: list[int], special: list[bool]) -> list[bool]:
         separator = self.tokenizer.sep_token_id if self.separators else None
@@ -224,7 +231,8 @@ class LengthGroupedBatches:
         batches = [batch for part in self._pools(order) for batch in self._sorted_batches(part)]
         shuffled = [batches[i] for i in torch.randperm(len(batches), generator=generator).tolist()]
         share = [shuffled[i % len(shuffled)] for i in range(len(self) * self.world_size)]
-        return iter(share[self.rank :: self.world_size])
+        # A generator: the epoch counts when the first batch is asked for, not when the iterator is made.
+        yield from share[self.rank :: self.world_size]
 
     def _pools(self, order: list[int]) -> Iterator[list[int]]:
         size = self.pool * self.batch_size

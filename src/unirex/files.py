@@ -58,9 +58,9 @@ def load_state(path: Path) -> dict[str, Any]:
         with safe_open(str(path), framework="pt") as file:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
             plain = json.loads((file.metadata() or {})["state"])
+        return _with_tensors(plain, tensors)
     except (SafetensorError, OSError, KeyError, json.JSONDecodeError) as error:
         raise UserError(f"{path}: not a checkpoint of this library ({error}).") from error
-    return _with_tensors(plain, tensors)
 
 
 def _without_tensors(value: Any, tensors: dict[str, Any]) -> Any:

@@ -87,6 +87,7 @@ class RationaleModel(PreTrainedModel):
     config: RationaleConfig
     base_model_prefix = "task"
     main_input_name = "input_ids"
+    accepts_loss_kwargs = False  # the loss is a mean: the Hugging Face Trainer must divide accumulated steps
     _supports_sdpa = True
     _supports_flash_attn = True
 

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from unirex.encode import Batch
 from unirex.errors import UserError, unknown
-from unirex.models.task import TaskModel, encode
+from unirex.models.task import TaskModel, encode, full_attention_limit
 
 log = logging.getLogger(__name__)
 
@@ -78,14 +78,18 @@ class Perturber:
         if self.removal in ("mask_token", "pad_token"):
             token = self.mask_token_id if self.removal == "mask_token" else self.pad_token_id
             return substituted(batch, kept, owner, int(token or 0))
-        if self.removal == "attention_mask" and not drops_exactly(task.encoder, kept.shape[1]):
+        if not self._shortens(task, kept):
             return masked(batch, kept, owner)
         return dropped(batch, kept, owner, keep_positions=self.removal == "attention_mask")
 
+    def _shortens(self, task: TaskModel, kept: Tensor) -> bool:
+        if self.removal == "attention_mask":
+            return drops_exactly(task.encoder, kept.shape[1])
+        return self.removal == "delete"
+
     def _chunks(self, task: TaskModel, rows: Tensor, order: Tensor) -> Iterator[Tensor]:
         """Row numbers in chunks of bounded padded size; `order` runs from short to long."""
-        drops = self.removal == "delete" or drops_exactly(task.encoder, rows.shape[1])
-        shortens = drops and self.removal in ("attention_mask", "delete")
+        shortens = self._shortens(task, rows)
         lengths = rows[order].sum(-1).tolist() if shortens else [rows.shape[1]] * len(order)
         start = 0
         while start < len(order):
@@ -158,13 +162,17 @@ def drops_exactly(encoder: Any, length: int) -> bool:
 
 
 def _drop_limit(encoder: Any) -> int:
-    config: Any = encoder.config
+    limit = _window(encoder.config)
+    return limit if limit and _probe(encoder, min(16, limit)) else 0
+
+
+def _window(config: Any) -> int:
+    """The longest text in which, by the configuration, every token sees every other; 0: none is sure."""
     if getattr(config, "relative_attention", False) or hasattr(config, "relative_attention_num_buckets"):
         return 0
-    if not _probe(encoder):
-        return 0
-    if getattr(config, "attention_type", None) == "block_sparse":
-        return (5 + 2 * config.num_random_blocks) * config.block_size
+    sparse = full_attention_limit(config)
+    if sparse is not None:
+        return sparse
     windows = getattr(config, "attention_window", None)
     if windows:
         return min(windows if isinstance(windows, list) else [windows]) // 2 + 1
@@ -174,11 +182,11 @@ def _drop_limit(encoder: Any) -> int:
 
 
 @torch.no_grad()
-def _probe(encoder: Any) -> bool:
+def _probe(encoder: Any, size: int) -> bool:
     """Try it on a few tokens: the same states with tokens masked and with tokens dropped?"""
     device = next(encoder.parameters()).device
-    size = min(16, encoder.config.vocab_size - 1)
-    ids = torch.arange(1, size + 1, device=device)[None]
+    ids = torch.arange(size + 1, device=device)
+    ids = ids[ids != (encoder.config.pad_token_id or 0)][None, :size]  # RoBERTa would not count a pad
     true = torch.ones_like(ids, dtype=torch.bool)
     batch = Batch(ids, true, ~true, true)
     kept = torch.arange(size, device=device)[None] % 3 != 1

@@ -109,7 +109,8 @@ class Epochs(Callback):
             return
         row = {name: float(value) for name, value in trainer.callback_metrics.items()}
         row = {"epoch": trainer.current_epoch + 1, **row}
-        improved = self.best is None or row[MONITOR] > self.best
+        # Of equals the later: the extractor goes on learning when the label is long known. (Released code: the first.)
+        improved = self.best is None or row[MONITOR] >= self.best
         self.rows.append(row)
         if improved:
             self.best = row[MONITOR]
@@ -143,6 +144,7 @@ class TrainingData:
             self.encoded,  # type: ignore[arg-type]
             batch_sampler=batches,
             collate_fn=lambda some: collate(some, self.pad_token_id).tensors(),
+            generator=torch.Generator(),  # its own, so that making an iterator draws nothing from ours
         )
 
 
@@ -174,8 +176,10 @@ def train(
     batches.rank, batches.world_size = trainer.global_rank, trainer.world_size
     checkpoint = folder / LAST if resume and (folder / LAST).exists() else None
     learner = Learner(model, config, data.info.metric)
+    attention = model.task.encoder.config._attn_implementation
     with quiet_lightning():
         run(trainer, learner, parts["train"].loader(batches), parts["dev"].loader(order), checkpoint)
+    model.task.encoder.set_attn_implementation(attention)  # second derivatives may have switched it
     model.load_state_dict(load_state(folder / BEST))
     model.eval()
 

@@ -1,26 +1,27 @@
 """The embedded corpus `demo`: short opinions that have to be understood, with the words that decide marked.
 
-3000 / 400 / 600 texts (train / dev / test) about films, restaurants, hotels, phones, books and concerts, written
-by the seeded grammar in `demo_grammar`; no download. Half of every split is positive. Each construction below
-is as often positive as negative, and the words in brackets are gold:
+3000 / 400 / 600 texts (train / dev / test) about films, restaurants, hotels, phones, books and concerts,
+written by the seeded grammar in `demo_grammar`. Half of every split is positive. Each construction below is
+as often positive as negative, and the words in brackets are gold:
 
 | construction | share | for example |
 |---|---|---|
 | plain    | 20 % | The film is [a triumph]. |
 | negation | 25 % | The room was [not remotely shabby]. [Nobody could call] this phone [practical]. |
-| contrast | 20 % | The cast is superb, but the film is [far from gripping]: the main clause about the thing decides |
-| aside    | 15 % | My sister hated the parking lot; the meal itself was [a delight]: the rest is about other things |
+| contrast | 20 % | The cast is superb, but the film is [far from gripping]. (The main clause decides.) |
+| aside    | 15 % | My sister hated the parking lot; the meal itself was [a delight]. (The meal counts.) |
 | hedge    | 10 % | I [expected to hate it, and I was wrong]. I have read [worse books, but not many]. |
 | conduct  | 10 % | We [left after forty minutes]. I [have already booked the same room for next June]. |
 
-Up to two neutral facts surround it. With seed 0: 8 to 35 words, 18 on average, of which 24 % are gold. A word of praise
-stands in negative texts nearly as often as in positive ones, an aside is of either polarity whatever the
-label, and about a tenth of the opinion words occur in dev and test only. So, on test,
+Up to two neutral facts surround it. Seed 0: 8 to 35 words a text, 18 on average, 24 % of them gold.
+Adjectives of praise stand even a little more often in negative texts than in positive ones (54 : 46), an
+aside is of either polarity whatever the label, and about a tenth of the opinion words occur in dev and test
+only. So, on test,
 
-* a bag of words does not understand: logistic regression reaches @UNI@ % (with TF-IDF bigrams, @BI@ %);
-* an encoder does: all-MiniLM-L6-v2 (2 epochs, lr 1e-4, batch 32) reaches @MINI@ %;
-* the rest tells little: without the gold words logistic regression reaches @REST@ %. It is not 50 because a
-  concession hints at its opposite; that is what contrast means.
+* a bag of words does not understand: logistic regression reaches 79 % (with TF-IDF bigrams, 78 %);
+* an encoder does: all-MiniLM-L6-v2 (2 epochs, lr 1e-4, batch 32) reaches 97 to 98 %;
+* the rest tells little: without the gold words logistic regression reaches 55 %. Some hint is in the nature
+  of contrast, since a concession announces its opposite.
 """
 
 from __future__ import annotations

@@ -166,8 +166,8 @@ aspect_is: the breakfast was | the view was | the pool was | the front desk was 
   the beds were
 outside: the airport | the train ride | the weather | the museum next door
 outside_is: the airport was | the train ride was | the weather was | the museums in town were
-soft+: comfortable | welcoming | relaxing | charming | spotless | *cosy
-soft-: noisy | shabby | cramped | gloomy | dirty | *run-down
+soft+: comfortable | welcoming | relaxing | charming | spotless | *inviting
+soft-: noisy | shabby | cramped | gloomy | dirty | *depressing
 it_lasted: {we} stayed
 neutral: {we} only stayed there by chance | {we} had never been to {city} | {we} arrived late in the evening
 deed+: {we} [have already booked the same room for next {month}] |

@@ -88,10 +88,11 @@ def load_pretrained(name: str, *, kind: str = "model", **options: Any) -> Any:
 
 
 def load_encoder(name: str, *, pooler: bool) -> PreTrainedModel:
-    """The pretrained encoder, without the pooler layer nobody would train."""
+    """The pretrained encoder in single precision, without the pooler layer nobody would train."""
     config = load_pretrained(name, kind="config")
-    encoder = load_pretrained(name, **pooler_option(config, pooler=pooler))
-    encoder.config._name_or_path = name  # not the path it has on this machine
+    encoder = load_pretrained(name, dtype="float32", **pooler_option(config, pooler=pooler))
+    path = Path(name).expanduser()
+    encoder.config._name_or_path = path.name if path.is_dir() else name  # not its path on this machine
     return encoder
 
 

@@ -21,8 +21,19 @@ def encode(encoder: Any, batch: Batch, embeds: Tensor | None = None) -> Any:
     positions = batch.position_ids
     if positions is not None:
         words["position_ids"] = positions + position_offset(encoder)
+    limit = full_attention_limit(encoder.config)
+    if limit is not None and batch.input_ids.shape[1] > limit:
+        # BigBird leaves sparse attention for good after one short text: a text must not depend on others.
+        encoder.set_attention_type("block_sparse")
     # Token types are never passed, even for pairs: SPEC A1.1.
     return encoder(**words, attention_mask=batch.attention_mask.long())
+
+
+def full_attention_limit(config: Any) -> int | None:
+    """The longest text BigBird still reads with full attention; None for encoders that are never sparse."""
+    if getattr(config, "attention_type", None) != "block_sparse":
+        return None
+    return (5 + 2 * config.num_random_blocks) * config.block_size  # SPEC A1.1
 
 
 def position_offset(encoder: nn.Module) -> int:

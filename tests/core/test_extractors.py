@@ -1,0 +1,339 @@
+"""Extractors: parity with captum, who learns through them, and that they find what decides."""
+
+import logging
+from dataclasses import replace
+
+import captum.attr
+import pytest
+import tiny
+import torch
+from torch import nn
+
+from unirex.encode import Batch
+from unirex.errors import UserError
+from unirex.extractors import EXTRACTORS, build_extractor
+from unirex.extractors.attribution import baseline
+from unirex.models.task import Pass, TaskModel
+from unirex.objectives import Objectives, Plausibility, Task
+
+ATTRIBUTIONS = ("gradient", "input-x-gradient", "integrated-gradients", "deeplift")
+
+
+def extractor(model, name, **options):
+    return build_extractor(name, model.config.encoder, options)
+
+
+@pytest.fixture(params=["bert", "roberta"])
+def setting(request, encoders):
+    folder = encoders(request.param)
+    model = tiny.build_model(folder, extractor="random", pooling="mean")
+    batch = tiny.build_batch(folder)
+    return model, Pass(model.task, batch), batch.labels
+
+
+class FromEmbeddings(nn.Module):
+    """The task model as captum wants it: embeddings first, everything else repeated by captum."""
+
+    def __init__(self, task):
+        super().__init__()
+        self.task = task
+
+    def forward(self, embeds, ids, mask):
+        return self.task(Batch(ids, mask, ~mask, mask), embeds)
+
+
+def by_captum(full, target, make, **options):
+    batch = full.batch
+    embeds = full.task.embed(batch.input_ids).detach().requires_grad_()
+    extra = (batch.input_ids, batch.attention_mask)
+    found = make(FromEmbeddings(full.task)).attribute(embeds, target=target, additional_forward_args=extra, **options)
+    return found.sum(-1).detach()
+
+
+def close(found, expected, tolerance=1e-5):
+    assert (found - expected).abs().max() <= tolerance * expected.abs().max()
+
+
+def test_gradient_is_captums_saliency(setting):
+    model, full, target = setting
+    expected = by_captum(full, target, captum.attr.Saliency)
+    found = extractor(model, "gradient")(full, target)
+    close(found, expected)
+    assert (found >= 0).all()
+
+
+def test_input_x_gradient_is_captums(setting):
+    model, full, target = setting
+    close(extractor(model, "input-x-gradient")(full, target), by_captum(full, target, captum.attr.InputXGradient))
+
+
+@pytest.mark.parametrize("steps", [1, 3, 10])
+def test_integrated_gradients_are_captums(setting, steps):
+    model, full, target = setting
+    options = {"baselines": baseline(full).detach(), "n_steps": steps, "method": "gausslegendre"}
+    expected = by_captum(full, target, captum.attr.IntegratedGradients, **options)
+    close(extractor(model, "integrated-gradients", steps=steps)(full, target), expected)
+
+
+def test_deeplift_is_captums(setting):
+    model, full, target = setting
+    expected = by_captum(full, target, captum.attr.DeepLift, baselines=baseline(full).detach())
+    close(extractor(model, "deeplift")(full, target), expected)
+
+
+def test_path_points_may_be_run_in_parts(setting, monkeypatch):
+    model, full, target = setting
+    whole = extractor(model, "integrated-gradients", steps=7)(full, target)
+    monkeypatch.setattr("unirex.extractors.integrated_gradients.TOKENS_PER_PASS", full.batch.input_ids.numel() * 2)
+    with tiny.counted(model.task.encoder) as shapes:
+        parts = extractor(model, "integrated-gradients", steps=7)(full, target)
+    close(parts, whole)
+    assert [rows // len(target) for rows, _ in shapes] == [2, 2, 2, 1]
+
+
+@pytest.mark.parametrize("name", ["integrated-gradients", "deeplift"])
+@pytest.mark.parametrize("family", tiny.FAMILIES)
+def test_differences_to_the_baseline_are_zero_where_it_is_the_text(encoders, family, name):
+    # T2: the baseline keeps special tokens, and padding is padding.
+    folder = encoders(family)
+    model = tiny.build_model(folder, extractor=name)
+    batch = tiny.build_batch(folder)
+    scores = model.extractor(Pass(model.task, batch), batch.labels)
+    assert scores.shape == batch.input_ids.shape
+    assert scores.isfinite().all()
+    assert scores[batch.special | ~batch.attention_mask].abs().max() == 0
+    assert (scores[batch.selectable] != 0).float().mean() > 0.9
+
+
+@pytest.mark.parametrize("family", ["bert", "roberta", "modernbert", "deberta-v2"])
+def test_many_steps_are_complete(encoders, family):
+    folder = encoders(family)
+    model = tiny.build_model(folder, extractor="random")
+    with torch.no_grad():  # calm weights: a wild path would need thousands of steps
+        for parameter in model.task.encoder.parameters():
+            parameter.mul_(0.3 if parameter.dim() > 1 else 1.0)
+    batch = tiny.build_batch(folder, tiny.SENTENCES[:4])
+    full = Pass(model.task, batch)
+    few, many = (
+        extractor(model, "integrated-gradients", steps=steps).convergence_delta(full, batch.labels).abs().max()
+        for steps in (1, 200)
+    )
+    scores = extractor(model, "integrated-gradients", steps=200)(full, batch.labels)
+    assert many < 1e-3 * scores.abs().sum(-1).max()
+    assert many < few
+
+
+def plausibility_gradients(folder, name, **options):
+    chosen = Objectives(task=Task(weight=0.0), plausibility=Plausibility(weight=1.0))
+    model = tiny.build_model(folder, extractor=name, extractor_options=options, objectives=chosen)
+    model(**tiny.build_batch(folder).tensors()).loss.backward()
+    biggest = max((p.grad.abs().max() for p in model.parameters() if p.grad is not None), default=torch.tensor(0.0))
+    reached = {n for n, p in model.named_parameters() if p.grad is not None and p.grad.abs().max() > 1e-6 * biggest}
+    return model, reached
+
+
+WORDS = "task.encoder.embeddings.word_embeddings.weight"
+
+
+@pytest.mark.parametrize("name", ["input-x-gradient", "integrated-gradients", "deeplift"])
+def test_constant_gradients_teach_only_word_embeddings(encoders, name):
+    # T11
+    _, reached = plausibility_gradients(encoders("bert"), name)
+    assert reached == {WORDS}
+
+
+def test_constant_gradients_also_teach_their_pooling(encoders):
+    _, reached = plausibility_gradients(encoders("bert"), "integrated-gradients", pooling="mlp-8-1")
+    pooling = {f"extractor.pooling.{layer}.{kind}" for layer in (0, 3) for kind in ("weight", "bias")}
+    assert reached == {WORDS} | pooling
+
+
+def test_saliency_without_a_graph_teaches_nothing(encoders):
+    folder = encoders("bert")
+    model = tiny.build_model(folder, extractor="gradient")
+    batch = tiny.build_batch(folder)
+    assert not model.extractor(Pass(model.task, batch), batch.labels).requires_grad
+
+
+@pytest.mark.parametrize("name", ["gradient", "input-x-gradient", "integrated-gradients"])
+def test_with_a_graph_every_parameter_learns(encoders, name, caplog):
+    caplog.set_level(logging.INFO, logger="unirex")
+    model, reached = plausibility_gradients(encoders("bert"), name, create_graph=True)
+    encoder = {n for n, _ in model.named_parameters() if n.startswith("task.encoder")}
+    # These add the same to all they compete with, or only to the end of the sum: no gradient depends on them.
+    silent = {n for n in encoder if n.endswith("key.bias")}
+    silent |= {"task.encoder.encoder.layer.1.output.LayerNorm.bias"}
+    assert reached == encoder - silent | {"task.head.weight"}
+    assert model.task.encoder.config._attn_implementation == "eager"
+    assert "switched to 'eager'" in caplog.text
+
+
+@pytest.mark.parametrize("family", tiny.FAMILIES)
+def test_second_derivatives_exist_for_every_family(encoders, family):
+    model, reached = plausibility_gradients(encoders(family), "integrated-gradients", create_graph=True, steps=2)
+    trainable = [n for n, _ in model.named_parameters() if n.startswith("task.encoder")]
+    assert len(reached) > 0.7 * len(trainable)
+    assert all(p.grad.isfinite().all() for p in model.parameters() if p.grad is not None)
+
+
+def test_second_order_scores_are_the_first_order_ones(setting):
+    model, full, target = setting
+    plain = extractor(model, "integrated-gradients")(full, target)
+    close(extractor(model, "integrated-gradients", create_graph=True)(full, target), plain)
+
+
+def test_no_graph_is_built_and_nothing_switched_in_evaluation(encoders, caplog):
+    folder = encoders("bert")
+    caplog.set_level(logging.INFO, logger="unirex")
+    model = tiny.build_model(folder, extractor="integrated-gradients", extractor_options={"create_graph": True})
+    with torch.no_grad():
+        scores = model(**replace(tiny.build_batch(folder), labels=None).tensors()).scores
+    assert not scores.requires_grad
+    assert "eager" not in caplog.text
+
+
+@pytest.mark.parametrize("name", list(EXTRACTORS))
+@pytest.mark.parametrize("training", [False, True])
+def test_evaluation_leaves_no_trace(encoders, name, training):
+    folder = encoders("bert")
+    model = tiny.build_model(folder, extractor=name).train(training)
+    batch = tiny.build_batch(folder, tiny.SENTENCES[:3])
+    batch = replace(batch, has_rationale=torch.ones(3, dtype=torch.bool))
+    hooks = [len(module._forward_hooks) + len(module._forward_pre_hooks) for module in model.modules()]
+    with torch.no_grad():
+        scores = model.extractor(Pass(model.task, batch), batch.labels)
+    assert scores.shape == batch.input_ids.shape
+    assert not scores.requires_grad
+    assert all(parameter.grad is None for parameter in model.parameters())
+    assert all(module.training == training for module in model.modules())
+    assert hooks == [len(module._forward_hooks) + len(module._forward_pre_hooks) for module in model.modules()]
+    model.extractor(Pass(model.task, batch), batch.labels)  # with gradients on
+    assert all(parameter.grad is None for parameter in model.parameters())
+
+
+@pytest.mark.parametrize("name", ATTRIBUTIONS)
+def test_frozen_encoders_can_be_explained(encoders, name):
+    folder = encoders("bert")
+    model = tiny.build_model(folder, extractor=name)
+    batch = tiny.build_batch(folder)
+    expected = model.extractor(Pass(model.task, batch), batch.labels).detach()
+    model.requires_grad_(False)
+    close(model.extractor(Pass(model.task, batch), batch.labels), expected)
+
+
+@pytest.mark.parametrize("name", [*ATTRIBUTIONS, "random", "dual-lm", "shared-lm"])
+@pytest.mark.parametrize("family", ["bert", "roberta", "mpnet", "modernbert", "deberta-v2"])
+def test_padding_does_not_change_scores(encoders, family, name):
+    folder = encoders(family)
+    model = tiny.build_model(folder, extractor=name)
+    alone, together = tiny.build_batch(folder, tiny.SENTENCES[:1]), tiny.build_batch(folder)
+    width = alone.input_ids.shape[1]
+    one, many = (model.extractor(Pass(model.task, batch), batch.labels) for batch in (alone, together))
+    assert width < many.shape[1]
+    close(many[0, :width], one[0], 1e-4)
+
+
+def random_scores(batch, seed=0):
+    return build_extractor("random", None, {"seed": seed})(Pass(None, batch), None)
+
+
+def test_random_scores_belong_to_the_text_and_the_seed(encoders):
+    folder = encoders("bert")
+    batch, alone = tiny.build_batch(folder), tiny.build_batch(folder, tiny.SENTENCES[3:4])
+    scores = random_scores(batch)
+    width = alone.input_ids.shape[1]
+    assert torch.equal(scores[3, :width], random_scores(alone)[0])
+    assert (scores[~batch.attention_mask] == 0).all()
+    assert not torch.equal(scores, random_scores(batch, seed=1))
+    assert not torch.equal(scores[0, :5], scores[1, :5])
+
+
+def test_random_scores_are_standard_normal():
+    ids = torch.arange(2000).reshape(200, 10).repeat(1, 10)
+    mask = torch.ones_like(ids, dtype=torch.bool)
+    scores = random_scores(Batch(ids, mask, ~mask, mask))
+    assert abs(scores.mean()) < 0.03
+    assert abs(scores.std() - 1) < 0.03
+    assert abs((scores < 1.645).float().mean() - 0.95) < 0.01
+
+
+def test_gold_and_its_opposite(encoders):
+    folder = encoders("bert")
+    batch = tiny.build_batch(folder, tiny.SENTENCES[:3])
+    marked = replace(batch, has_rationale=torch.ones(3, dtype=torch.bool))
+    gold = build_extractor("gold", None, {})(Pass(None, marked), None)
+    inverse = build_extractor("inverse", None, {})(Pass(None, marked), None)
+    assert torch.equal(gold, batch.rationale.float())
+    assert torch.equal(gold + inverse, batch.attention_mask.float())
+    for name in ("gold", "inverse"):
+        for nobody in (batch, replace(batch, rationale=None, has_rationale=None)):
+            with pytest.raises(UserError, match="need a gold rationale"):
+                build_extractor(name, None, {})(Pass(None, nobody), None)
+
+
+def test_dual_lm_shares_nothing(encoders):
+    model = tiny.build_model(encoders("bert"), extractor="dual-lm")
+    task, own = (dict(part.encoder.named_parameters()) for part in (model.task, model.extractor))
+    assert own.keys() == task.keys()
+    assert not {p.data_ptr() for p in model.task.parameters()} & {p.data_ptr() for p in model.extractor.parameters()}
+    assert all(torch.equal(own[name], task[name]) for name in own)  # the same start
+
+
+def test_shared_lm_needs_no_pass_of_its_own(encoders):
+    folder = encoders("bert")
+    model = tiny.build_model(folder, extractor="shared-lm")
+    batch = replace(tiny.build_batch(folder), labels=None)
+    with tiny.counted(model.task.encoder) as shapes:
+        model(**batch.tensors())
+    assert shapes == [tuple(batch.input_ids.shape)]
+
+
+def test_mistakes_name_what_there_is():
+    config = tiny.encoder_config("bert", 50, pad=0)
+    with pytest.raises(UserError, match=r"'integrated-gradient'; did you mean 'integrated-gradients'\? Known: .*shared-lm"):
+        build_extractor("integrated-gradient", config, {})
+    with pytest.raises(UserError, match=r"'integrated-gradients' has no option 'step'; its options: steps, pooling"):
+        build_extractor("integrated-gradients", config, {"step": 3})
+    with pytest.raises(UserError, match=r"'gold' has no option 'seed'; its options: none"):
+        build_extractor("gold", config, {"seed": 3})
+    with pytest.raises(UserError, match="unknown head 'mlp'"):
+        build_extractor("shared-lm", config, {"head": "mlp"})
+
+
+@pytest.fixture(scope="module")
+def planted():
+    """A task model that has learnt: word 7 means yes, word 8 means no, all others are noise."""
+    from transformers import AutoModel
+
+    torch.manual_seed(0)
+    config = tiny.encoder_config("bert", 60, pad=0)
+    config.hidden_dropout_prob = config.attention_probs_dropout_prob = 0.0
+    task = TaskModel(AutoModel.from_config(config, add_pooling_layer=False), pooling="cls", classes=2)
+    optimizer = torch.optim.AdamW(task.parameters(), lr=3e-3)
+    for _ in range(250):
+        batch, _ = planted_texts(32)
+        loss = nn.functional.cross_entropy(task(batch), batch.labels)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    batch, places = planted_texts(100)
+    assert (task(batch).argmax(-1) == batch.labels).float().mean() > 0.97
+    return Pass(task, batch), places
+
+
+def planted_texts(count, width=14):
+    labels, places = torch.randint(2, (count,)), torch.randint(1, width - 1, (count,))
+    ids = torch.randint(10, 60, (count, width))
+    ids[torch.arange(count), places] = 8 - labels
+    ids[:, 0], ids[:, -1] = 2, 3
+    special = (ids == 2) | (ids == 3)
+    mask = torch.ones_like(special)
+    return Batch(ids, mask, special, ~special, labels=labels), places
+
+
+@pytest.mark.parametrize("name", ATTRIBUTIONS)
+def test_the_planted_word_is_found(planted, name):
+    full, places = planted
+    scores = build_extractor(name, full.task.encoder.config, {})(full, full.batch.labels)
+    found = scores.masked_fill(~full.batch.selectable, -torch.inf).argmax(-1)
+    assert (found == places).float().mean() > 0.8

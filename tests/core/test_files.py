@@ -1,0 +1,112 @@
+"""Checkpoints without pickle, files whole or not at all."""
+
+import json
+import pickle
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from unirex.errors import UserError
+from unirex.files import _with_tensors, _without_tensors, load_state, replace_file, save_state, write_file
+
+
+def same(left, right):
+    if isinstance(left, torch.Tensor):
+        return isinstance(right, torch.Tensor) and left.dtype == right.dtype and torch.equal(left, right)
+    if isinstance(left, dict):
+        return list(left) == list(right) and all(same(left[key], right[key]) for key in left)
+    if isinstance(left, list | tuple):
+        return type(left) is type(right) and len(left) == len(right) and all(map(same, left, right))
+    return type(left) is type(right) and left == right
+
+
+def test_a_nested_state_comes_back(tmp_path):
+    shared = torch.arange(6.0)
+    state = {
+        "optimizer": {0: {"mean": shared, "square": shared[2:4], "step": torch.tensor(3)}, 1: {}},
+        "betas": (0.9, 0.98),
+        "nothing": None,
+        "lists": [1, [2.5, ("a", True)], {}],
+        "view": shared.view(2, 3).t(),
+        "again": shared,
+        "half": torch.ones(2, dtype=torch.bfloat16),
+        "flags": torch.tensor([True, False]),
+        "empty": torch.zeros(0, 3),
+        "tensor": {"tensor": "a name our own marks use", "items": [], "tuple": ()},
+        (1, "a"): "a tuple as key",
+        "inf": float("inf"),
+    }
+    save_state(tmp_path / "state.safetensors", state)
+    assert same(load_state(tmp_path / "state.safetensors"), state)
+    assert [path.name for path in tmp_path.iterdir()] == ["state.safetensors"]
+
+
+PLAIN = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.lists(inner, max_size=3).map(tuple)
+        | st.dictionaries(st.text() | st.integers() | st.booleans(), inner, max_size=3)
+    ),
+    max_leaves=12,
+)
+
+
+@given(PLAIN)
+def test_any_plain_value_comes_back(value):
+    tensors = {}
+    plain = json.loads(json.dumps(_without_tensors(value, tensors)))
+    assert same(_with_tensors(plain, tensors), value)
+
+
+def test_what_would_need_pickle_is_refused(tmp_path):
+    with pytest.raises(TypeError, match="cannot hold set without pickle"):
+        save_state(tmp_path / "state.safetensors", {"a": {1, 2}})
+    assert not list(tmp_path.iterdir())
+
+
+class Bomb:
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return open, (str(self.path), "w")
+
+
+@pytest.mark.parametrize("write", [lambda bomb, path: path.write_bytes(pickle.dumps(bomb)), torch.save])
+def test_a_pickle_is_refused_and_not_run(tmp_path, write):
+    path, mark = tmp_path / "state.safetensors", tmp_path / "was here"
+    write(Bomb(mark), path)
+    with pytest.raises(UserError, match=r"state\.safetensors: not a checkpoint of this library"):
+        load_state(path)
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize("metadata", [None, {"a": "b"}, {"state": "{"}, {"state": '{"odd": 1}'}, {"state": '{"tensor": "9"}'}])
+def test_a_foreign_file_is_refused(tmp_path, metadata):
+    from safetensors.torch import save_file
+
+    save_file({"a": torch.ones(1)}, tmp_path / "x.safetensors", metadata)
+    with pytest.raises(UserError, match="not a checkpoint of this library"):
+        load_state(tmp_path / "x.safetensors")
+    with pytest.raises(UserError, match="not a checkpoint"):
+        load_state(tmp_path / "missing.safetensors")
+
+
+def test_a_failed_writer_leaves_the_old_file(tmp_path):
+    path = tmp_path / "deep" / "file.txt"
+    write_file(path, "old")
+
+    def fail(draft):
+        draft.write_text("half of the n")
+        raise RuntimeError("disk full")
+
+    with pytest.raises(RuntimeError, match="disk full"):
+        replace_file(path, fail)
+    assert path.read_text() == "old"
+    assert [one.name for one in path.parent.iterdir()] == ["file.txt"]
+    write_file(path, b"new")
+    assert path.read_bytes() == b"new"
+    assert path.stat().st_mode & 0o400
