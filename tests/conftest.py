@@ -4,8 +4,8 @@ import os
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
-import pytest  # noqa: E402
-from hypothesis import settings  # noqa: E402
+import pytest
+from hypothesis import settings
 
 settings.register_profile("unirex", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("unirex")

@@ -55,7 +55,22 @@ TOKENIZERS = {"roberta": "bpe", "mpnet": "bpe", "modernbert": "bpe", "modernbert
 HIDDEN = 32
 POSITIONS = 100  # a multiple of the sparse block size, as BigBird asks
 BERT_MARKS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
-WORDS = ("a", "film", "films", "the", "is", "not", "good", "bad", "people", "and", "plot", "dull", "watch", "know")
+WORDS = (
+    "a",
+    "film",
+    "films",
+    "the",
+    "is",
+    "not",
+    "good",
+    "bad",
+    "people",
+    "and",
+    "plot",
+    "dull",
+    "watch",
+    "know",
+)
 ROBERTA_MARKS = ("<s>", "<pad>", "</s>", "<unk>", "<mask>")
 
 
@@ -124,7 +139,12 @@ def _unigram(texts):
 
 def encoder_config(family: str, vocabulary: int, *, pad: int):
     """The configuration of a tiny encoder."""
-    common = {"vocab_size": vocabulary, "hidden_size": HIDDEN, "num_hidden_layers": 2, "num_attention_heads": 2}
+    common = {
+        "vocab_size": vocabulary,
+        "hidden_size": HIDDEN,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+    }
     common |= {"intermediate_size": 48, "max_position_embeddings": POSITIONS, "pad_token_id": pad}
     sparse = {"attention_type": "block_sparse", "block_size": 4, "num_random_blocks": 1}
     makers = {

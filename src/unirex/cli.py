@@ -6,7 +6,6 @@ import argparse
 import sys
 import traceback
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import jsonargparse
@@ -17,7 +16,7 @@ from unirex.cli_list import KINDS, listed
 from unirex.config import Config
 from unirex.errors import UserError
 from unirex.methods import method_names, method_settings
-from unirex.settings import flat, nearest_option, one_line
+from unirex.settings import check_keys, flat, nearest_option, one_line, plain, read_settings
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -48,11 +47,12 @@ def build_parser(arguments: Sequence[str] = ()) -> ArgumentParser:
         description="Text classifiers that show their reasons.",
         epilog="`unirex COMMAND --help` has the options. --debug shows the traceback of an error.",
         exit_on_error=False,
+        allow_abbrev=False,
         version=unirex.__version__,
     )
     commands = parser.add_subcommands(required=False, dest="command")
     for name, (make, about) in COMMANDS.items():
-        sub = ArgumentParser(exit_on_error=False, description=about)
+        sub = ArgumentParser(exit_on_error=False, allow_abbrev=False, description=about)
         make(sub, arguments)
         commands.add_subcommand(name, sub, help=about)
     return parser
@@ -69,12 +69,27 @@ def train_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     parser.add_argument("--out", type=str, help="folder for the run; must be new")
     parser.add_argument("--resume", action="store_true", help="go on with the run in --out")
     parser.add_class_arguments(Config)
-    method = value_of("--method", arguments)
-    if "train" in arguments and method is not None:
+    if "train" not in arguments:
+        return
+    given = checked_file(value_of("--config", arguments))
+    method = value_of("--method", arguments) or given.get("method")
+    if method is not None:
         diff = {key: value for key, value in method_settings(method).items() if key != "about"}
         if value_of("--extractor", arguments) not in (None, diff.get("extractor")):
             diff.pop("extractor_options", None)  # another extractor has other options
         parser.set_defaults(flat(diff, keep=("extractor_options",)))
+
+
+def checked_file(path: str | None) -> dict[str, Any]:
+    """The settings of a configuration file; a key nobody knows is an error that names the file."""
+    if path is None:
+        return {}
+    settings = read_settings(path)
+    try:
+        check_keys(settings, plain(Config()) | dict.fromkeys(("method", "data", "columns", "out", "resume")))
+    except UserError as error:
+        raise UserError(f"{path}: {error}") from error
+    return settings
 
 
 def evaluate_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
@@ -151,8 +166,6 @@ def run(parsed: Namespace) -> int:
 
 def known_options() -> list[str]:
     """Every option of `train`, for "did you mean"."""
-    from unirex.settings import plain
-
     return ["method", "data", "columns", "out", "resume", "config", *flat(plain(Config()))]
 
 
@@ -168,11 +181,6 @@ def value_of(option: str, arguments: Sequence[str]) -> str | None:
         if one == option and index + 1 < len(arguments):
             return arguments[index + 1]
     return None
-
-
-def exists(path: str | None) -> bool:
-    """Whether something is there already."""
-    return path is not None and Path(path).exists()
 
 
 if __name__ == "__main__":

@@ -84,6 +84,7 @@ class TextEncoder:
         """Tokens of every example, cut at `max_length` from the right; what was cut is counted."""
         if not examples:
             return []
+        check_segments(examples)
         encodings = self._tokenize(examples)
         return [self._encoded(one, tokens) for one, tokens in zip(examples, encodings, strict=True)]
 
@@ -130,6 +131,20 @@ class TextEncoder:
         raise UserError(
             f"example {example.id}: label {example.label!r} is not one this system knows ({known})."
         )
+
+
+def check_segments(examples: Sequence[Example]) -> None:
+    """Every example is one text, or every example is a pair: tokenizers read nothing else."""
+    first = examples[0]
+    for example in examples:
+        count = len(example.segments)
+        if count not in (1, 2):
+            raise UserError(f"example {example.id} has {count} segments; give one text or a pair.")
+        if count != len(first.segments):
+            raise UserError(
+                f"example {example.id} has {count} segments and example {first.id} {len(first.segments)}; "
+                "give all of them one text, or all of them a pair."
+            )
 
 
 def token_rationale(example: Example, spans: Sequence[TokenSpan]) -> list[bool] | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
+from itertools import takewhile
 
 from unirex.data.example import CharSpan, Example, Label
 from unirex.data.rationales import words
@@ -55,11 +57,11 @@ def scored_words(example: Example, tokens: Sequence[Word]) -> tuple[Word, ...]:
     """Blank-separated words: as important as their most important token, selected if any of them is."""
     found = []
     for segment, text in enumerate(example.segments):
-        parts = [token for token in tokens if token.segment == segment]
+        parts = deque(token for token in tokens if token.segment == segment)
         for start, end in words(text):
             while parts and parts[0].end <= start:
-                parts.pop(0)
-            inside = [token for token in parts[: end - start] if token.start < end and token.end > start]
+                parts.popleft()
+            inside = [token for token in takewhile(lambda token: token.start < end, parts) if token.end > start]  # noqa: B023
             score = max((token.score for token in inside), default=0.0)
             chosen = any(token.selected for token in inside)
             found.append(Word(start, end, text[start:end], score, chosen, segment))

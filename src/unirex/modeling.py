@@ -21,7 +21,7 @@ from unirex.config import Config
 from unirex.encode import Batch
 from unirex.extractors import build_extractor
 from unirex.models.encoders import encoder_source, load_encoder, load_pretrained, pooler_option
-from unirex.models.task import Pass, TaskModel
+from unirex.models.task import Pass, TaskModel, position_offset
 from unirex.objectives import OBJECTIVES, Objectives
 from unirex.perturb import Perturber
 from unirex.step import Step
@@ -113,7 +113,7 @@ class RationaleModel(PreTrainedModel):
             RationaleConfig(
                 encoder=encoder.config,
                 pooling=pooling,
-                max_length=config.max_length or longest_input(encoder.config),
+                max_length=config.max_length or longest_input(encoder),
                 labels=tuple(labels),
                 extractor=config.extractor,
                 extractor_options=config.extractor_options,
@@ -181,17 +181,10 @@ class RationaleModel(PreTrainedModel):
         return None if weights is None else like.new_tensor(weights)
 
 
-def longest_input(encoder_config: Any) -> int:
+def longest_input(encoder: Any) -> int:
     """Tokens a text may have: what the encoder's position table takes, at most 512."""
-    positions = getattr(encoder_config, "max_position_embeddings", 512)
-    behind_padding = encoder_config.model_type in (
-        "roberta",
-        "xlm-roberta",
-        "camembert",
-        "mpnet",
-        "longformer",
-    )
-    return min(512, positions - (2 if behind_padding else 0))
+    positions = getattr(encoder.config, "max_position_embeddings", 512)
+    return min(512, positions - position_offset(encoder))
 
 
 AutoConfig.register("unirex", RationaleConfig, exist_ok=True)

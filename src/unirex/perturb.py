@@ -194,8 +194,10 @@ def _probe(encoder: Any, size: int) -> bool:
     was_training = encoder.training
     encoder.eval()
     try:
-        hidden = encode(encoder, masked(batch, kept, owner)).last_hidden_state[kept]
-        short = encode(encoder, dropped(batch, kept, owner, keep_positions=True)).last_hidden_state[0]
+        with torch.autocast(device.type, enabled=False):
+            hidden = encode(encoder, masked(batch, kept, owner)).last_hidden_state[kept]
+            short = encode(encoder, dropped(batch, kept, owner, keep_positions=True)).last_hidden_state[0]
     finally:
         encoder.train(was_training)
-    return bool((hidden - short).abs().max() <= 1e-5 * hidden.abs().max().clamp(min=1))
+    tolerance = max(1e-5, 8 * torch.finfo(hidden.dtype).eps)
+    return bool((hidden - short).abs().max() <= tolerance * hidden.abs().max().clamp(min=1))

@@ -48,20 +48,23 @@ class Run:
         """Whether training came to its end."""
         return bool(self._saved().get("finished"))
 
-    def open(self, *, resume: bool) -> None:
-        """Take the folder into use: new, or the same run again."""
+    def check(self, *, resume: bool) -> None:
+        """The folder is free, or holds this very run and it is to be resumed."""
+        if self._saved() and not resume:
+            raise UserError(
+                f"{self.folder} already holds a run; --resume goes on with it, or choose another --out."
+            )
         if self._saved():
-            if not resume:
-                raise UserError(
-                    f"{self.folder} already holds a run; --resume goes on with it, or choose another --out."
-                )
-            return self._check_same()
-        if self.folder.exists() and (not self.folder.is_dir() or any(self.folder.iterdir())):
+            self._check_same()
+        elif self.folder.exists() and (not self.folder.is_dir() or any(self.folder.iterdir())):
             raise UserError(f"{self.folder} is already in use; choose an empty or new folder for --out.")
-        self.folder.mkdir(parents=True, exist_ok=True)
-        write_file(self.folder / "settings.yaml", yaml.safe_dump(plain(self.config), sort_keys=False))
-        self._write(finished=False)
-        return None
+
+    def open(self) -> None:
+        """Take the folder into use; a run that is there already goes on."""
+        if not self._saved():
+            self.folder.mkdir(parents=True, exist_ok=True)
+            write_file(self.folder / "settings.yaml", yaml.safe_dump(plain(self.config), sort_keys=False))
+            self._write(finished=False)
 
     def close(self) -> None:
         """Mark the run finished and drop its checkpoints; the system itself has been saved."""

@@ -31,7 +31,7 @@ def merge(base: Mapping[str, Any], diff: Mapping[str, Any]) -> dict[str, Any]:
 
 def build_config(settings: Mapping[str, Any]) -> Config:
     """The checked configuration; a key or value it does not know is a `UserError`."""
-    parser = ArgumentParser(exit_on_error=False)
+    parser = ArgumentParser(exit_on_error=False, allow_abbrev=False)
     parser.add_class_arguments(Config)
     check_keys(settings, plain(Config()))
     try:

@@ -1,22 +1,54 @@
 """Characters to tokens and back, truncation, padding, labels and batches by length."""
 
 import pytest
-import tiny
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import tiny
+from unirex import evaluate
 from unirex.data.example import Example
 from unirex.encode import LengthGroupedBatches, TextEncoder, by_length, collate, text_spans
 from unirex.errors import UserError
-from unirex import evaluate
 from unirex.system import System
 
 KINDS = ("wordpiece", "bpe", "unigram")
 MADE = {kind: tiny.tokenizer(kind) for kind in KINDS}
-WILD = ("a", "film", " ", "\u00a0", "\u3000", "\n", "✨", "👩‍👩‍👧", "🇩🇪", "电影", "فيلم", "שלום", "e\u0301", "\u0301")
-WILD += ("\u200b", "\u200d", "\u00ad", "ﬁ", "ǆ", "İ", "ß", "Ａ", "…", "½", ".", ",", "unbelievable", "\U0001f9d1\U0001f3fd")
-TEXTS = st.lists(st.sampled_from(WILD) | st.text(max_size=3), min_size=1, max_size=12).map("".join).filter(bool)
+WILD = (
+    "a",
+    "film",
+    " ",
+    "\u00a0",
+    "\u3000",
+    "\n",
+    "✨",
+    "👩‍👩‍👧",
+    "🇩🇪",
+    "电影",
+    "فيلم",
+    "שלום",
+    "e\u0301",
+    "\u0301",
+)
+WILD += (
+    "\u200b",
+    "\u200d",
+    "\u00ad",
+    "ﬁ",
+    "ǆ",
+    "İ",
+    "ß",
+    "Ａ",
+    "…",
+    "½",
+    ".",
+    ",",
+    "unbelievable",
+    "\U0001f9d1\U0001f3fd",
+)
+TEXTS = (
+    st.lists(st.sampled_from(WILD) | st.text(max_size=3), min_size=1, max_size=12).map("".join).filter(bool)
+)
 
 
 def spans_in(text):
@@ -46,7 +78,9 @@ def test_gold_tokens_are_those_with_gold_characters(kind, segments):
         if not text[place].isspace()
     }
     covered, in_gold = set(), set()
-    for (segment, start, end), is_gold, special in zip(tokens.spans, tokens.rationale, tokens.special, strict=True):
+    for (segment, start, end), is_gold, special in zip(
+        tokens.spans, tokens.rationale, tokens.special, strict=True
+    ):
         own = {(segment, place) for place in range(start, end)}
         assert not (special and (own or is_gold))
         assert is_gold == bool(own & gold)
@@ -57,7 +91,11 @@ def test_gold_tokens_are_those_with_gold_characters(kind, segments):
 
 @pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=100)
-@given(words=st.lists(st.sampled_from(["a", "film", "电影", "فيلم", "✨", "naïve", "unbelievable", "."]), min_size=1))
+@given(
+    words=st.lists(
+        st.sampled_from(["a", "film", "电影", "فيلم", "✨", "naïve", "unbelievable", "."]), min_size=1
+    )
+)
 def test_words_come_back_exactly(kind, words):
     text = " ".join(words)
     starts = [sum(len(word) + 1 for word in words[:index]) for index in range(len(words))]
@@ -108,7 +146,10 @@ def test_the_system_says_what_it_cut(encoders):
     model = tiny.build_model(folder, extractor="random", max_length=10)
     system = System(model, MADE["wordpiece"])
     texts = ["a film", "a film " * 20]
-    assert [one.truncated for one in system.explain(texts)] == [0, 32]  # 40 words, 8 fit beside [CLS] and [SEP]
+    assert [one.truncated for one in system.explain(texts)] == [
+        0,
+        32,
+    ]  # 40 words, 8 fit beside [CLS] and [SEP]
     data = [Example(str(n), (text,), "neg") for n, text in enumerate(texts)]
     assert [record.truncated for record in evaluate(system, data).records] == [0, 32]
 
@@ -133,6 +174,13 @@ def test_labels_are_known_by_type():
         assert encoder.label_index(Example("x", ("a",), label)) == index
     with pytest.raises(UserError, match=r"example x: label 'one' is not .*True, 1, '1'"):
         encoder.label_index(Example("x", ("a",), "one"))
+
+
+def test_three_segments_are_refused_not_cut():
+    with pytest.raises(UserError, match="example x has 3 segments; give one text or a pair"):
+        made("bpe").encode([Example("x", ("a", "b", "c"), 0)])
+    with pytest.raises(UserError, match="example y has 1 segments and example x 2"):
+        made("bpe").encode([Example("x", ("a", "b"), 0), Example("y", ("a",), 0)])
 
 
 def test_a_slow_tokenizer_is_refused():

@@ -1,14 +1,16 @@
 """Extractors: parity with captum, who learns through them, and that they find what decides."""
 
 import logging
+import sys
 from dataclasses import replace
+from types import SimpleNamespace
 
 import captum.attr
 import pytest
-import tiny
 import torch
 from torch import nn
 
+import tiny
 from unirex.encode import Batch
 from unirex.errors import UserError
 from unirex.extractors import EXTRACTORS, build_extractor
@@ -46,7 +48,9 @@ def by_captum(full, target, make, **options):
     batch = full.batch
     embeds = full.task.embed(batch.input_ids).detach().requires_grad_()
     extra = (batch.input_ids, batch.attention_mask)
-    found = make(FromEmbeddings(full.task)).attribute(embeds, target=target, additional_forward_args=extra, **options)
+    found = make(FromEmbeddings(full.task)).attribute(
+        embeds, target=target, additional_forward_args=extra, **options
+    )
     return found.sum(-1).detach()
 
 
@@ -64,7 +68,10 @@ def test_gradient_is_captums_saliency(setting):
 
 def test_input_x_gradient_is_captums(setting):
     model, full, target = setting
-    close(extractor(model, "input-x-gradient")(full, target), by_captum(full, target, captum.attr.InputXGradient))
+    close(
+        extractor(model, "input-x-gradient")(full, target),
+        by_captum(full, target, captum.attr.InputXGradient),
+    )
 
 
 @pytest.mark.parametrize("steps", [1, 3, 10])
@@ -84,11 +91,20 @@ def test_deeplift_is_captums(setting):
 def test_path_points_may_be_run_in_parts(setting, monkeypatch):
     model, full, target = setting
     whole = extractor(model, "integrated-gradients", steps=7)(full, target)
-    monkeypatch.setattr("unirex.extractors.integrated_gradients.TOKENS_PER_PASS", full.batch.input_ids.numel() * 2)
+    monkeypatch.setattr(
+        "unirex.extractors.integrated_gradients.TOKENS_PER_PASS", full.batch.input_ids.numel() * 2
+    )
     with tiny.counted(model.task.encoder) as shapes:
         parts = extractor(model, "integrated-gradients", steps=7)(full, target)
     close(parts, whole)
     assert [rows // len(target) for rows, _ in shapes] == [2, 2, 2, 1]
+
+
+def test_deeplift_without_captum_says_what_to_install(setting, monkeypatch):
+    model, full, target = setting
+    monkeypatch.setitem(sys.modules, "captum.attr", None)
+    with pytest.raises(UserError, match="needs captum; run: pip install captum"):
+        extractor(model, "deeplift")(full, target)
 
 
 @pytest.mark.parametrize("name", ["integrated-gradients", "deeplift"])
@@ -115,7 +131,10 @@ def test_many_steps_are_complete(encoders, family):
     batch = tiny.build_batch(folder, tiny.SENTENCES[:4])
     full = Pass(model.task, batch)
     few, many = (
-        extractor(model, "integrated-gradients", steps=steps).convergence_delta(full, batch.labels).abs().max()
+        extractor(model, "integrated-gradients", steps=steps)
+        .convergence_delta(full, batch.labels)
+        .abs()
+        .max()
         for steps in (1, 200)
     )
     scores = extractor(model, "integrated-gradients", steps=200)(full, batch.labels)
@@ -127,8 +146,12 @@ def plausibility_gradients(folder, name, **options):
     chosen = Objectives(task=Task(weight=0.0), plausibility=Plausibility(weight=1.0))
     model = tiny.build_model(folder, extractor=name, extractor_options=options, objectives=chosen)
     model(**tiny.build_batch(folder).tensors()).loss.backward()
-    biggest = max((p.grad.abs().max() for p in model.parameters() if p.grad is not None), default=torch.tensor(0.0))
-    reached = {n for n, p in model.named_parameters() if p.grad is not None and p.grad.abs().max() > 1e-6 * biggest}
+    biggest = max(
+        (p.grad.abs().max() for p in model.parameters() if p.grad is not None), default=torch.tensor(0.0)
+    )
+    reached = {
+        n for n, p in model.named_parameters() if p.grad is not None and p.grad.abs().max() > 1e-6 * biggest
+    }
     return model, reached
 
 
@@ -170,7 +193,9 @@ def test_with_a_graph_every_parameter_learns(encoders, name, caplog):
 
 @pytest.mark.parametrize("family", tiny.FAMILIES)
 def test_second_derivatives_exist_for_every_family(encoders, family):
-    model, reached = plausibility_gradients(encoders(family), "integrated-gradients", create_graph=True, steps=2)
+    model, reached = plausibility_gradients(
+        encoders(family), "integrated-gradients", create_graph=True, steps=2
+    )
     trainable = [n for n, _ in model.named_parameters() if n.startswith("task.encoder")]
     assert len(reached) > 0.7 * len(trainable)
     assert all(p.grad.isfinite().all() for p in model.parameters() if p.grad is not None)
@@ -185,7 +210,9 @@ def test_second_order_scores_are_the_first_order_ones(setting):
 def test_no_graph_is_built_and_nothing_switched_in_evaluation(encoders, caplog):
     folder = encoders("bert")
     caplog.set_level(logging.INFO, logger="unirex")
-    model = tiny.build_model(folder, extractor="integrated-gradients", extractor_options={"create_graph": True})
+    model = tiny.build_model(
+        folder, extractor="integrated-gradients", extractor_options={"create_graph": True}
+    )
     with torch.no_grad():
         scores = model(**replace(tiny.build_batch(folder), labels=None).tensors()).scores
     assert not scores.requires_grad
@@ -206,7 +233,9 @@ def test_evaluation_leaves_no_trace(encoders, name, training):
     assert not scores.requires_grad
     assert all(parameter.grad is None for parameter in model.parameters())
     assert all(module.training == training for module in model.modules())
-    assert hooks == [len(module._forward_hooks) + len(module._forward_pre_hooks) for module in model.modules()]
+    assert hooks == [
+        len(module._forward_hooks) + len(module._forward_pre_hooks) for module in model.modules()
+    ]
     model.extractor(Pass(model.task, batch), batch.labels)  # with gradients on
     assert all(parameter.grad is None for parameter in model.parameters())
 
@@ -224,6 +253,8 @@ def test_frozen_encoders_can_be_explained(encoders, name):
 @pytest.mark.parametrize("name", [*ATTRIBUTIONS, "random", "dual-lm", "shared-lm"])
 @pytest.mark.parametrize("family", ["bert", "roberta", "mpnet", "modernbert", "deberta-v2"])
 def test_padding_does_not_change_scores(encoders, family, name):
+    if name == "input-x-gradient" and family in ("modernbert", "deberta-v2"):
+        pytest.skip("their embeddings are normalised first, so that e · dF/de is 0 but for rounding")
     folder = encoders(family)
     model = tiny.build_model(folder, extractor=name)
     alone, together = tiny.build_batch(folder, tiny.SENTENCES[:1]), tiny.build_batch(folder)
@@ -275,7 +306,9 @@ def test_dual_lm_shares_nothing(encoders):
     model = tiny.build_model(encoders("bert"), extractor="dual-lm")
     task, own = (dict(part.encoder.named_parameters()) for part in (model.task, model.extractor))
     assert own.keys() == task.keys()
-    assert not {p.data_ptr() for p in model.task.parameters()} & {p.data_ptr() for p in model.extractor.parameters()}
+    assert not {p.data_ptr() for p in model.task.parameters()} & {
+        p.data_ptr() for p in model.extractor.parameters()
+    }
     assert all(torch.equal(own[name], task[name]) for name in own)  # the same start
 
 
@@ -290,9 +323,13 @@ def test_shared_lm_needs_no_pass_of_its_own(encoders):
 
 def test_mistakes_name_what_there_is():
     config = tiny.encoder_config("bert", 50, pad=0)
-    with pytest.raises(UserError, match=r"'integrated-gradient'; did you mean 'integrated-gradients'\? Known: .*shared-lm"):
+    with pytest.raises(
+        UserError, match=r"'integrated-gradient'; did you mean 'integrated-gradients'\? Known: .*shared-lm"
+    ):
         build_extractor("integrated-gradient", config, {})
-    with pytest.raises(UserError, match=r"'integrated-gradients' has no option 'step'; its options: steps, pooling"):
+    with pytest.raises(
+        UserError, match=r"'integrated-gradients' has no option 'step'; its options: steps, pooling"
+    ):
         build_extractor("integrated-gradients", config, {"step": 3})
     with pytest.raises(UserError, match=r"'gold' has no option 'seed'; its options: none"):
         build_extractor("gold", config, {"seed": 3})
@@ -300,40 +337,83 @@ def test_mistakes_name_what_there_is():
         build_extractor("shared-lm", config, {"head": "mlp"})
 
 
-@pytest.fixture(scope="module")
-def planted():
-    """A task model that has learnt: word 7 means yes, word 8 means no, all others are noise."""
-    from transformers import AutoModel
-
-    torch.manual_seed(0)
-    config = tiny.encoder_config("bert", 60, pad=0)
-    config.hidden_dropout_prob = config.attention_probs_dropout_prob = 0.0
-    task = TaskModel(AutoModel.from_config(config, add_pooling_layer=False), pooling="cls", classes=2)
-    optimizer = torch.optim.AdamW(task.parameters(), lr=3e-3)
-    for _ in range(250):
-        batch, _ = planted_texts(32)
-        loss = nn.functional.cross_entropy(task(batch), batch.labels)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    batch, places = planted_texts(100)
-    assert (task(batch).argmax(-1) == batch.labels).float().mean() > 0.97
-    return Pass(task, batch), places
-
-
-def planted_texts(count, width=14):
-    labels, places = torch.randint(2, (count,)), torch.randint(1, width - 1, (count,))
+def planted_texts(count, classes, width=14):
+    """Noise with at most one word that matters: 7 means class 1, 8 means class 2, neither class 0."""
+    labels = torch.tensor(classes)[torch.randint(len(classes), (count,))]
+    places, rows = torch.randint(1, width - 1, (count,)), torch.arange(count)
     ids = torch.randint(10, 60, (count, width))
-    ids[torch.arange(count), places] = 8 - labels
+    ids[rows, places] = torch.where(labels > 0, 6 + labels, ids[rows, places])
     ids[:, 0], ids[:, -1] = 2, 3
     special = (ids == 2) | (ids == 3)
     mask = torch.ones_like(special)
     return Batch(ids, mask, special, ~special, labels=labels), places
 
 
+def share_found(name, task, **options):
+    batch, places = planted_texts(100, (1, 2))
+    scores = build_extractor(name, task.encoder.config, options)(Pass(task, batch), batch.labels)
+    return (scores.masked_fill(~batch.selectable, -torch.inf).argmax(-1) == places).float().mean()
+
+
+@pytest.fixture(scope="module")
+def learnt():
+    """A tiny BERT that has learnt which words decide."""
+    from transformers import AutoModel
+
+    torch.manual_seed(0)
+    config = tiny.encoder_config("bert", 60, pad=0)
+    config.hidden_dropout_prob = config.attention_probs_dropout_prob = 0.0
+    task = TaskModel(AutoModel.from_config(config, add_pooling_layer=False), pooling="cls", classes=3)
+    optimizer = torch.optim.AdamW(task.parameters(), lr=3e-3)
+    for _ in range(250):
+        batch, _ = planted_texts(32, (0, 1, 2))
+        loss = nn.functional.cross_entropy(task(batch), batch.labels, label_smoothing=0.3)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return task
+
+
+@pytest.mark.parametrize("name", ["gradient", "integrated-gradients"])
+def test_the_word_that_decides_is_found(learnt, name):
+    # The sign of one local gradient (Input×Gradient) is luck in a trained network: it is tried below.
+    assert share_found(name, learnt) > 0.9
+
+
+class BagOfWords(nn.Module):
+    """An encoder without attention: every word for itself, bent upwards."""
+
+    def __init__(self):
+        super().__init__()
+        self.words, self.bend = nn.Embedding(60, 4), nn.Softplus(beta=4)
+        self.config = SimpleNamespace(hidden_size=4, pad_token_id=0)
+        with torch.no_grad():
+            self.words.weight.mul_(0.05)[7, 1] = self.words.weight[8, 2] = 2.0
+
+    def get_input_embeddings(self):
+        return self.words
+
+    def forward(self, input_ids=None, inputs_embeds=None, attention_mask=None):
+        embeds = self.words(input_ids) if inputs_embeds is None else inputs_embeds
+        return SimpleNamespace(last_hidden_state=self.bend(embeds))
+
+
 @pytest.mark.parametrize("name", ATTRIBUTIONS)
-def test_the_planted_word_is_found(planted, name):
-    full, places = planted
-    scores = build_extractor(name, full.task.encoder.config, {})(full, full.batch.labels)
-    found = scores.masked_fill(~full.batch.selectable, -torch.inf).argmax(-1)
-    assert (found == places).float().mean() > 0.8
+def test_every_attribution_finds_the_planted_word(name):
+    torch.manual_seed(0)
+    task = TaskModel(BagOfWords(), pooling="mean", classes=3)
+    with torch.no_grad():
+        task.head.weight.copy_(torch.eye(3, 4))
+    assert share_found(name, task) == 1
+
+
+def test_deeplift_rules_are_used_where_they_reach():
+    # Softplus is a module captum knows, everything else is linear: here DeepLIFT must be complete.
+    torch.manual_seed(0)
+    task = TaskModel(BagOfWords(), pooling="mean", classes=3)
+    batch, _ = planted_texts(20, (1, 2))
+    full = Pass(task, batch)
+    scores = build_extractor("deeplift", task.encoder.config, {})(full, batch.labels)
+    rows = torch.arange(20)
+    change = full.logits[rows, batch.labels] - task(batch, baseline(full))[rows, batch.labels]
+    torch.testing.assert_close(scores.sum(-1), change, rtol=1e-4, atol=1e-5)

@@ -84,7 +84,9 @@ def test_a_pickle_is_refused_and_not_run(tmp_path, write):
     assert not mark.exists()
 
 
-@pytest.mark.parametrize("metadata", [None, {"a": "b"}, {"state": "{"}, {"state": '{"odd": 1}'}, {"state": '{"tensor": "9"}'}])
+@pytest.mark.parametrize(
+    "metadata", [None, {"a": "b"}, {"state": "{"}, {"state": '{"odd": 1}'}, {"state": '{"tensor": "9"}'}]
+)
 def test_a_foreign_file_is_refused(tmp_path, metadata):
     from safetensors.torch import save_file
 

@@ -5,14 +5,14 @@ import json
 from dataclasses import replace
 
 import pytest
-import tiny
 import torch
 from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification
 
+import tiny
 from unirex.config import Config
 from unirex.encode import Batch
 from unirex.errors import UserError
-from unirex.modeling import RationaleModel
+from unirex.modeling import RationaleModel, longest_input
 from unirex.objectives import Comprehensiveness, Objectives, Plausibility, Sufficiency
 
 EVERYTHING = Objectives(
@@ -148,6 +148,22 @@ def test_the_longest_text_fits(encoders, family):
         step = model.step(batch)
         assert step.kept_logits.isfinite().all()
         assert model.perturber("pad_token").logits(model.task, batch, step.masks).isfinite().all()
+
+
+@pytest.mark.parametrize(
+    "kind", ["roberta", "xlm-roberta", "roberta-prelayernorm", "data2vec-text", "electra"]
+)
+def test_the_limit_is_what_the_position_table_takes(kind):
+    config = AutoConfig.for_model(
+        kind, hidden_size=8, num_hidden_layers=1, num_attention_heads=1, vocab_size=20
+    )
+    config.max_position_embeddings, config.intermediate_size, config.pad_token_id = 30, 8, 1
+    encoder = AutoModel.from_config(config).eval()
+    longest = longest_input(encoder)
+    assert longest == (30 if kind == "electra" else 28)
+    encoder(torch.full((1, longest), 7))
+    with pytest.raises((IndexError, RuntimeError)):
+        encoder(torch.full((1, longest + 1), 7))
 
 
 def test_budgets_per_step_are_an_unbiased_draw(encoders):

@@ -3,12 +3,12 @@
 from types import SimpleNamespace
 
 import pytest
-import tiny
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn import functional as F
 
+import tiny
 from unirex.encode import Batch
 from unirex.objectives import Comprehensiveness, Objectives, Plausibility, Sufficiency, Task
 from unirex.perturb import Perturber
@@ -116,7 +116,7 @@ def test_linear_by_hand():
 
 
 def test_divergence_by_hand():
-    # Uniform scores over 4 tokens, one gold: KL = sum 1/4 (log 1/4 - log q), q = (1 + e, e, e, e) / (1 + 4e), e = .001
+    # Uniform scores over 4 tokens, one gold: sum 1/4 (log 1/4 - log q); q is (gold + .001) / 1.004
     step, _ = gold_step([[0.0] * 4], [[0, 1, 0, 0]], [[1] * 4], [True])
     q = torch.tensor([0.001, 1.001, 0.001, 0.001]) / 1.004
     expected = F.kl_div(q.log(), torch.full((4,), 0.25), reduction="sum")
@@ -147,7 +147,9 @@ def test_texts_without_gold_add_exactly_nothing(criterion):
     assert leaf.grad[1].tolist() == [0.0] * 3
     assert leaf.grad[[0, 2]].abs().sum() > 0
     alone, _ = gold_step([scores[0], scores[2]], [gold[0], gold[2]], [[1] * 3] * 2, [True, True])
-    scale = 1.5 if criterion == "bce" else 1.0  # a share of the batch's mean over valid tokens: 3 rows against 2
+    scale = (
+        1.5 if criterion == "bce" else 1.0
+    )  # a share of the batch's mean over valid tokens: 3 rows against 2
     torch.testing.assert_close(found[[0, 2]], Plausibility(criterion=criterion)(alone) * scale)
 
 

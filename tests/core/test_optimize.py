@@ -57,7 +57,9 @@ def rates(steps, warmup):
 
 
 def test_the_rate_rises_over_the_warm_up_then_falls_to_zero():
-    assert rates(10, 0.2) == pytest.approx([0.5, 1.0, 1.0, 7 / 8, 6 / 8, 5 / 8, 4 / 8, 3 / 8, 2 / 8, 1 / 8, 0.0])
+    assert rates(10, 0.2) == pytest.approx(
+        [0.5, 1.0, 1.0, 7 / 8, 6 / 8, 5 / 8, 4 / 8, 3 / 8, 2 / 8, 1 / 8, 0.0]
+    )
 
 
 @pytest.mark.parametrize(("steps", "warmup"), [(1, 0.0), (1, 0.1), (1, 1.0), (7, 1.0), (100, 0.1), (3, 0.0)])

@@ -7,10 +7,10 @@ import copy
 import logging
 
 import pytest
-import tiny
 import torch
 from torch import nn
 
+import tiny
 from unirex.errors import UserError
 from unirex.perturb import Perturber, drops_exactly
 from unirex.select import top_k
@@ -134,6 +134,15 @@ def test_full_attention_drops_exactly(encoders, caplog):
     assert not [record for record in caplog.records if record.name.startswith("unirex")]
 
 
+@pytest.mark.parametrize("family", EXACT)
+def test_low_precision_is_no_reason_to_mask(encoders, family):
+    encoder = tiny.build_model(encoders(family), extractor="random").task.encoder
+    with torch.autocast("cpu", torch.bfloat16):
+        assert drops_exactly(encoder, 20)
+    del encoder._unirex_drop_limit
+    assert drops_exactly(encoder.to(torch.bfloat16), 20)
+
+
 @pytest.mark.parametrize("family", INEXACT)
 def test_families_that_count_by_index_are_found_and_told_of_once(encoders, family, caplog):
     caplog.set_level(logging.WARNING, logger="unirex")
@@ -212,7 +221,9 @@ def test_equal_views_are_run_once(encoders):
     assert torch.equal(again, torch.cat([first, first, first]))
     assert thrice == once
     distinct = {
-        (row, tuple(kept_tokens(batch, view)[row].tolist())) for view in kept for row in range(len(batch.input_ids))
+        (row, tuple(kept_tokens(batch, view)[row].tolist()))
+        for view in kept
+        for row in range(len(batch.input_ids))
     }
     assert sum(rows for rows, _ in once) == len(distinct)
     tokens = sum(sum(flags) for _, flags in distinct)
@@ -282,7 +293,9 @@ def test_the_mode_is_left_as_found(encoders):
 
 
 def test_unknown_or_impossible_removals_say_what_there_is():
-    with pytest.raises(UserError, match=r"unknown removal 'erase'.*attention_mask, delete, mask_token, pad_token"):
+    with pytest.raises(
+        UserError, match=r"unknown removal 'erase'.*attention_mask, delete, mask_token, pad_token"
+    ):
         Perturber("erase")
     with pytest.raises(UserError, match="no mask token; use 'pad_token'"):
         Perturber("mask_token")

@@ -14,7 +14,8 @@ BUDGETS = (1, 5, 10, 20, 50)
 
 
 @pytest.mark.parametrize(
-    ("tokens", "budget", "count"), [(5, 50, 2), (10, 5, 1), (30, 5, 2), (50, 5, 2), (3, 100, 3), (1, 1, 1), (0, 50, 0)]
+    ("tokens", "budget", "count"),
+    [(5, 50, 2), (10, 5, 1), (30, 5, 2), (50, 5, 2), (3, 100, 3), (1, 1, 1), (0, 50, 0)],
 )
 def test_counts_of_the_specification(tokens, budget, count):
     assert budget_counts(torch.tensor([tokens]), budget).item() == count
@@ -34,7 +35,9 @@ def scored(rows):
 
 ROWS = st.integers(1, 12).flatmap(
     lambda width: st.lists(
-        st.lists(st.tuples(st.integers(-3, 3), st.booleans()), min_size=width, max_size=width), min_size=1, max_size=4
+        st.lists(st.tuples(st.integers(-3, 3), st.booleans()), min_size=width, max_size=width),
+        min_size=1,
+        max_size=4,
     )
 )
 
@@ -70,7 +73,7 @@ def test_no_gradient_flows_through_the_choice():
 
 @pytest.mark.parametrize("separators", [False, True])
 def test_the_first_token_is_kept_in_both_views(separators):
-    # [CLS] a b [SEP] [PAD]: every view keeps what is not selectable, so [CLS] is in the rationale and in the rest.
+    # [CLS] a b [SEP] [PAD]: every view keeps what is not selectable, so [CLS] is in both.
     from unirex.perturb import Perturber
 
     mask = torch.tensor([[1, 1, 1, 1, 0]]).bool()
@@ -83,7 +86,9 @@ def test_the_first_token_is_kept_in_both_views(separators):
         encoder = torch.nn.Linear(1, 1)
 
         def forward(self, view):
-            seen.extend(row[kept].tolist() for row, kept in zip(view.input_ids, view.attention_mask, strict=True))
+            seen.extend(
+                row[kept].tolist() for row, kept in zip(view.input_ids, view.attention_mask, strict=True)
+            )
             return torch.zeros(len(view.input_ids), 2)
 
     rationale = top_k(torch.tensor([[9.0, 1, 2, 3, 9]]), selectable, (50, 100))

@@ -8,6 +8,7 @@ from dataclasses import replace
 from torch import Tensor, nn
 
 from unirex.encode import Batch
+from unirex.errors import UserError
 from unirex.extractors.attribution import Attribution, baseline, embeddings
 from unirex.models.task import Pass, TaskModel
 
@@ -41,8 +42,10 @@ class DeepLift(Attribution):
 
     def attribute(self, full: Pass, target: Tensor, *, create_graph: bool) -> Tensor:
         """Multipliers × (e - e'), [B, T, H]."""
-        from captum.attr import DeepLift as Captum
-
+        try:
+            from captum.attr import DeepLift as Captum
+        except ImportError as error:
+            raise UserError("extractor 'deeplift' needs captum; run: pip install captum") from error
         batch = full.batch
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # it announces its hooks on every call

@@ -78,7 +78,7 @@ def fit(
     if resume:
         raise UserError("resume needs the folder of the run: out=…")
     with tempfile.TemporaryDirectory(prefix="unirex-") as folder:
-        return _train(Path(folder), method, data, resolved, resume=False, progress=progress)
+        return _train(build_system(method, data, resolved), data, resolved, Path(folder), progress=progress)
 
 
 def _fit_in(folder: Path, method: str, data: Splits, config: Config, resume: bool, progress: bool) -> System:
@@ -86,29 +86,36 @@ def _fit_in(folder: Path, method: str, data: Splits, config: Config, resume: boo
     from unirex.system import load
 
     run = Run(folder, method, config, data)
-    run.open(resume=resume)
+    run.check(resume=resume)
     if run.finished:
         return load(folder)
-    system = _train(folder, method, data, config, resume=resume, progress=progress)
+    system = build_system(method, data, config)  # before the folder is touched: this finds most mistakes
+    run.open()
+    _train(system, data, config, folder, resume=resume, progress=progress)
     system.save_pretrained(folder)
     run.close()
     return system
 
 
-def _train(
-    folder: Path, method: str, data: Splits, config: Config, *, resume: bool, progress: bool
-) -> System:
+def build_system(method: str, data: Splits, config: Config) -> System:
+    """The system before training: a pretrained encoder, heads from chance."""
     import torch
 
     from unirex.modeling import RationaleModel
     from unirex.models.encoders import load_pretrained
     from unirex.system import System
-    from unirex.train import train
 
     torch.manual_seed(config.seed)
     model = RationaleModel.from_encoder(config, data.info.labels, method=method)
-    system = System(model, load_pretrained(config.encoder, kind="tokenizer"))
-    train(model, system.text_encoder, data, config, folder=folder, resume=resume, progress=progress)
+    return System(model, load_pretrained(config.encoder, kind="tokenizer"))
+
+
+def _train(
+    system: System, data: Splits, config: Config, folder: Path, *, resume: bool = False, progress: bool
+) -> System:
+    from unirex.train import train
+
+    train(system.model, system.text_encoder, data, config, folder=folder, resume=resume, progress=progress)
     return system
 
 

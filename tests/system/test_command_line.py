@@ -1,0 +1,260 @@
+"""The command line as a stranger uses it: the happy path, then every mistake."""
+
+import json
+import pickle
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from planted import planted
+
+from unirex.cli import main
+
+ROWS = [
+    {"text": e.text, "label": e.label, "rationale": [list(s) for s in e.rationale[0]], "split": split}
+    for split, part in planted((48, 16, 16)).items()
+    for e in part
+]
+QUICK = ["--pooling", "mean", "--training.epochs", "2", "--training.learning_rate", "4e-3"]
+
+
+def write_rows(path: Path, rows=ROWS) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def reviews(tmp_path_factory) -> Path:
+    return write_rows(tmp_path_factory.mktemp("data") / "reviews.jsonl")
+
+
+@pytest.fixture(scope="module")
+def trained(reviews, learner, tmp_path_factory) -> Path:
+    """A run made by the command line."""
+    out = tmp_path_factory.mktemp("runs") / "slm"
+    command = ["train", "--method", "slm-fp", "--data", str(reviews), "--encoder", str(learner), "--out", str(out)]
+    assert main([*command, *QUICK]) == 0
+    return out
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    """Commands run in an empty folder."""
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+
+
+def run(capsys, *arguments: object) -> tuple[int, str, str]:
+    """Exit code, standard output, standard error."""
+    code = main([str(one) for one in arguments])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def fails(capsys, *arguments: object) -> str:
+    """The one line a mistake gets."""
+    code, _, err = run(capsys, *arguments)
+    lines = [line for line in err.splitlines() if line.strip()]
+    assert code == 2 and len(lines) == 1, err
+    assert lines[0].startswith("unirex: error: ") and "Traceback" not in err
+    return lines[0]
+
+
+def test_evaluate_prints_the_table_and_keeps_the_records(trained, reviews, capsys):
+    code, out, _ = run(capsys, "evaluate", trained, "--data", reviews, "--split", "test")
+    assert code == 0 and "slm-fp" in out and "random scores" in out and "CSD" in out
+    records = (trained / "evaluation/reviews-test/records.jsonl").read_text("utf-8").splitlines()
+    assert len(records) == 16
+    assert run(capsys, "evaluate", trained, "--data", reviews, "--split", "test")[1] == out  # twice: the same
+
+
+def test_evaluate_takes_other_extractors_budgets_and_removals(trained, reviews, capsys, tmp_path):
+    options = ["--extractor", "integrated-gradients", "--extractor_options.steps", "5", "--budgets", "[10,50]"]
+    options += ["--removal", "mask_token", "--out", tmp_path / "out", "--split", "all"]
+    code, _, err = run(capsys, "evaluate", trained, "--data", reviews, *options)
+    assert code == 0, err
+    record = json.loads((tmp_path / "out/records.jsonl").read_text("utf-8").splitlines()[0])
+    assert record["budgets"] == [10, 50] and record["removal"] == "mask_token"
+    assert len((tmp_path / "out/records.jsonl").read_text("utf-8").splitlines()) == 80
+
+
+def test_explain_shows_text_label_and_rationale(trained, capsys):
+    code, out, _ = run(capsys, "explain", trained, "the film is good", "--budget", "30")
+    assert code == 0 and "good" in out and ("pos" in out or "neg" in out)
+
+
+def test_explain_as_json_has_offsets_into_the_original_text(trained, capsys):
+    text = "The  film\tis GOOD — really"
+    _, out, _ = run(capsys, "explain", trained, text, "--json", "--budget", "40")
+    told = json.loads(out)
+    assert told["segments"] == [text] and told["budget"] == 40
+    assert all(text[s["start"] : s["end"]] == s["text"] for s in told["spans"] + told["words"] + told["tokens"])
+
+
+def test_explain_a_file_to_jsonl_and_html(trained, capsys, tmp_path):
+    (tmp_path / "texts.csv").write_text('id,review\n1,"a good, long\nfilm"\n2,<b>bad</b>\n', "utf-8")
+    options = ["explain", trained, "--file", tmp_path / "texts.csv", "--column", "review"]
+    assert run(capsys, *options, "--out", tmp_path / "out.jsonl")[0] == 0
+    told = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text("utf-8").splitlines()]
+    assert [one["segments"][0] for one in told] == ["a good, long\nfilm", "<b>bad</b>"]
+    assert run(capsys, *options, "--html", tmp_path / "page.html")[0] == 0
+    page = (tmp_path / "page.html").read_text("utf-8")
+    assert "<b>bad" not in page and "&lt;b&gt;" in page
+
+
+def test_the_methods_settings_are_defaults_that_options_override(capsys):
+    _, out, _ = run(capsys, "list", "methods")
+    assert "slm-fp" in out
+    with pytest.raises(SystemExit):
+        main(["train", "--method", "aa-fp", "--objectives.sufficiency.criterion", "kl", "--print_config"])
+    shown = capsys.readouterr().out
+    assert "create_graph: true" in shown and "criterion: kl" in shown and "integrated-gradients" in shown
+
+
+@pytest.mark.parametrize(
+    "kind", ["methods", "extractors", "objectives", "criteria", "datasets", "metrics", "encoders", "removals"]
+)
+def test_everything_can_be_listed_with_a_line_on_each(capsys, kind):
+    _, out, _ = run(capsys, "list", kind)
+    assert out.strip() and all(len(line.split(maxsplit=1)) == 2 for line in out.splitlines())
+
+
+# Mistakes: one clear line each, exit code 2, no traceback, nothing overwritten.
+
+TRAIN = ["train", "--method", "slm-fp", "--out", "unused"]
+
+
+def test_missing_file(capsys, tmp_path):
+    assert "no such file" in fails(capsys, *TRAIN, "--data", tmp_path / "revews.jsonl")
+
+
+def test_unknown_dataset_method_kind_and_command(capsys):
+    assert "did you mean 'demo'" in fails(capsys, *TRAIN, "--data", "demoo")
+    assert "did you mean 'slm-fp'" in fails(capsys, "train", "--method", "slmfp", "--data", "demo", "--out", "x")
+    assert "did you mean 'methods'" in fails(capsys, "list", "method")
+    assert "evaluate" in fails(capsys, "evaluat")
+
+
+def test_unknown_column(capsys, tmp_path):
+    data = write_rows(tmp_path / "d.jsonl", [{"review": "fine", "label": "pos"}])
+    said = fails(capsys, *TRAIN, "--data", data)
+    assert "text" in said and "review" in said
+
+
+def test_span_outside_its_text(capsys, tmp_path):
+    rows = [*ROWS[:3], {"text": "short", "label": "pos", "rationale": [[2, 99]], "split": "train"}]
+    assert "d.jsonl:4" in fails(capsys, *TRAIN, "--data", write_rows(tmp_path / "d.jsonl", rows))
+
+
+def test_label_seen_only_in_test(capsys, tmp_path):
+    rows = [*ROWS, {"text": "so so", "label": "meh", "rationale": [], "split": "test"}]
+    said = fails(capsys, *TRAIN, "--data", write_rows(tmp_path / "d.jsonl", rows))
+    assert "meh" in said and "test" in said
+
+
+def test_empty_text(capsys, tmp_path):
+    data = write_rows(tmp_path / "d.jsonl", [{"text": " ", "label": "pos"}])
+    assert "d.jsonl:1" in fails(capsys, *TRAIN, "--data", data)
+
+
+def test_one_class_data(capsys, tmp_path):
+    rows = [{"text": f"fine {n}", "label": "pos"} for n in range(20)]
+    assert "pos" in fails(capsys, *TRAIN, "--data", write_rows(tmp_path / "d.jsonl", rows))
+
+
+def test_bytes_that_are_not_utf8(capsys, tmp_path):
+    (tmp_path / "d.csv").write_bytes(b"text,label\nfine,pos\ncaf\xe9,neg\n")
+    assert "d.csv:3" in fails(capsys, *TRAIN, "--data", tmp_path / "d.csv")
+
+
+def test_config_key_with_a_typo(capsys, tmp_path, reviews):
+    (tmp_path / "c.yaml").write_text("training:\n  epoch: 3\n")
+    said = fails(capsys, *TRAIN, "--data", reviews, "--config", tmp_path / "c.yaml")
+    assert "epoch" in said and "did you mean 'training.epochs'" in said
+
+
+def test_option_with_a_typo_or_a_wrong_value(capsys, reviews):
+    assert "training.epochs" in fails(capsys, *TRAIN, "--data", reviews, "--training.epoch", "3")
+    assert "training.epochs" in fails(capsys, *TRAIN, "--data", reviews, "--training.epochs", "many")
+
+
+def test_a_model_that_is_not_ours(capsys, learner, tmp_path):
+    assert "not a unirex system" in fails(capsys, "explain", learner, "fine")
+    (tmp_path / "empty").mkdir()
+    assert "not a unirex system" in fails(capsys, "explain", tmp_path / "empty", "fine")
+    assert "no such folder" in fails(capsys, "explain", tmp_path / "nothing", "fine")
+
+
+def test_a_pickle_offered_as_a_model_or_an_encoder(capsys, tmp_path, reviews, trained):
+    bomb = tmp_path / "model.bin"
+    bomb.write_bytes(pickle.dumps({"weights": 1}))
+    assert "pickle" in fails(capsys, "explain", bomb, "fine")
+    assert "pickle" in fails(capsys, *TRAIN, "--data", reviews, "--encoder", bomb)
+    folder = tmp_path / "ours"
+    folder.mkdir()
+    (folder / "config.json").write_text((trained / "config.json").read_text())
+    (folder / "pytorch_model.bin").write_bytes(pickle.dumps({"weights": 1}))
+    assert "pickle" in fails(capsys, "explain", folder, "fine")
+
+
+def test_an_output_already_used(capsys, trained, reviews, tmp_path):
+    before = (trained / "run.json").read_text()
+    assert "already holds a run" in fails(capsys, "train", "--data", reviews, "--out", trained)
+    assert (trained / "run.json").read_text() == before
+    (tmp_path / "page.html").write_text("mine")
+    assert "exists already" in fails(capsys, "explain", trained, "fine", "--html", tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_text() == "mine"
+
+
+def test_nothing_to_explain_or_too_much_asked(capsys, trained, tmp_path):
+    assert "texts or --file" in fails(capsys, "explain", trained)
+    assert "empty" in fails(capsys, "explain", trained, "  ")
+    assert "budget 0" in fails(capsys, "explain", trained, "fine", "--budget", "0")
+    assert "choose one" in fails(capsys, "explain", trained, "fine", "--json", "--html", tmp_path / "x.html")
+    assert "must be trained" in fails(capsys, "explain", trained, "fine", "--extractor", "dual-lm")
+    assert "no option 'stps'" in fails(
+        capsys, "explain", trained, "x", "--extractor", "integrated-gradients", "--extractor_options.stps", "3"
+    )
+
+
+def test_a_split_that_is_not_there(capsys, trained, reviews):
+    assert "has no split 'tst'" in fails(capsys, "evaluate", trained, "--data", reviews, "--split", "tst")
+
+
+def test_debug_shows_where_it_happened(capsys, tmp_path):
+    _, _, err = run(capsys, "explain", tmp_path / "nothing", "fine", "--debug")
+    assert "Traceback" in err and "no such folder" in err
+
+
+def test_failed_commands_leave_nothing_behind(capsys, reviews, learner):
+    fails(capsys, "train", "--data", "missing.jsonl", "--out", "runs/x")
+    fails(capsys, *TRAIN, "--data", reviews, "--encoder", "no/such/encoder")
+    fails(capsys, *TRAIN, "--data", reviews, "--encoder", learner, "--extractor_options.heads", "3")
+    fails(capsys, *TRAIN, "--data", reviews, "--encoder", learner, "--extractor_options.head", "mlp")
+    assert not list(Path.cwd().iterdir())
+
+
+def test_ctrl_c_leaves_a_run_that_goes_on(reviews, learner, tmp_path):
+    command = [sys.executable, "-m", "unirex.cli", "train", "--data", str(reviews), "--encoder", str(learner)]
+    command += ["--out", str(tmp_path / "run"), "--training.epochs", "400", "--training.patience", "400"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 120
+    while not (tmp_path / "run/checkpoints/last.safetensors").exists() and time.monotonic() < deadline:
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 130, err
+    assert "--resume" in err and "Traceback" not in err
+    assert (tmp_path / "run/checkpoints/last.safetensors").exists()
+
+
+def test_help_is_light():
+    """No torch, no transformers before they are needed (a count of modules, not of seconds)."""
+    code = "import sys; from unirex.cli import build_parser; build_parser(); print(sorted(sys.modules))"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    for heavy in ("torch", "transformers", "lightning", "pyarrow", "numpy"):
+        assert f"'{heavy}'" not in out
