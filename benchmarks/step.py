@@ -1,7 +1,7 @@
 """What a training step costs, in plain fine-tuning steps: `make bench`.
 
-Ratios are measured side by side in one run, repetitions interleaved, medians with their quartiles; seconds on a
-shared machine mean nothing.
+Ratios are measured side by side in one run, repetitions interleaved, medians with their quartiles; seconds on
+a shared machine mean nothing.
 """
 
 from __future__ import annotations
@@ -73,7 +73,9 @@ def naive_loss(model: RationaleModel, batch: Batch) -> torch.Tensor:
     return (full + 0.5 * (comp.mean(0) + suff.mean(0) + plaus)).mean()
 
 
-def measured(steps: dict[str, Callable[[Batch], torch.Tensor]], batches: list[Batch]) -> dict[str, list[float]]:
+def measured(
+    steps: dict[str, Callable[[Batch], torch.Tensor]], batches: list[Batch]
+) -> dict[str, list[float]]:
     """Seconds of forward and backward, interleaved so that noise hits all alike."""
     found: dict[str, list[float]] = {name: [] for name in steps}
     for repetition in range(REPETITIONS + 1):
@@ -93,7 +95,9 @@ def show(found: dict[str, list[float]]) -> None:
         ratios = [one / plain for one, plain in zip(seconds, base, strict=True)]
         low, middle, high = statistics.quantiles(ratios, n=4)
         table.add_row(name, f"{middle:.2f}", f"{low:.2f} – {high:.2f}")
-    Console().print(table, f"torch {torch.__version__}, {torch.get_num_threads()} threads, {REPETITIONS} repetitions")
+    Console().print(
+        table, f"torch {torch.__version__}, {torch.get_num_threads()} threads, {REPETITIONS} repetitions"
+    )
 
 
 if __name__ == "__main__":

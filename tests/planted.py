@@ -4,7 +4,8 @@ import random
 
 from unirex.data.example import DatasetInfo, Example, Splits
 
-FILLER = "the a film plot it is and what people know director this audience like watch long".split()
+WORDS = "the a film plot it is and what people know director this audience like watch long"
+FILLER = tuple(WORDS.split())
 DECIDING = {"neg": ("bad", "dull", "worse"), "pos": ("good", "gorgeous", "fun")}
 
 
@@ -28,11 +29,12 @@ def one_example(name: str, chance: random.Random) -> Example:
 
 
 def save_learner(folder):
-    """A tiny encoder with ordinary weights to whom each word of the corpus is one token: it learns in seconds."""
-    import tiny
+    """A tiny encoder with ordinary weights that knows every word of the corpus: it learns in seconds."""
     import torch
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
     from transformers import AutoModel
+
+    import tiny
 
     words = [*tiny.BERT_MARKS, *FILLER, *DECIDING["neg"], *DECIDING["pos"]]
     raw = Tokenizer(models.WordPiece({word: number for number, word in enumerate(words)}, unk_token="[UNK]"))

@@ -98,10 +98,22 @@ def evaluate(
     budgets: Sequence[float] | None = None,
     removal: str | None = None,
     floor: bool = True,
+    name: str | None = None,
     batch_size: int = 32,
     progress: bool = False,
 ) -> Results:
-    """Score a system on labelled examples; beside it a floor of random scores under the same classifier."""
+    """Score a system on labelled examples; beside it a floor of random scores under the same classifier.
+
+    Args:
+        system: what is scored.
+        examples: with labels; those with a gold rationale count for plausibility.
+        budgets: other than the system's own, in per cent.
+        removal: how tokens are taken out, if not as the system says.
+        floor: evaluate random scores too.
+        name: of the row in tables.
+        batch_size: texts at once.
+        progress: show a progress bar.
+    """
     check_evaluable(system, examples)
     records: dict[int, Record] = {}
     floors: dict[int, Record] = {}
@@ -116,7 +128,7 @@ def evaluate(
                 chance = replace(step, extractor=Random(None))
                 floors.update(zip(numbers, batch_records(chance, some, encoded, system.labels), strict=True))
     return Results(
-        name=system.name,
+        name=name or system.name,
         labels=system.labels,
         records=tuple(records[number] for number in sorted(records)),
         floor=tuple(floors[number] for number in sorted(floors)),

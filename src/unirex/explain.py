@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import deque
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from itertools import takewhile
 
 from unirex.data.example import CharSpan, Example, Label
 from unirex.data.rationales import words
@@ -57,11 +56,10 @@ def scored_words(example: Example, tokens: Sequence[Word]) -> tuple[Word, ...]:
     """Blank-separated words: as important as their most important token, selected if any of them is."""
     found = []
     for segment, text in enumerate(example.segments):
-        parts = deque(token for token in tokens if token.segment == segment)
+        parts = [token for token in tokens if token.segment == segment]  # in the order of the text
+        starts, ends = [token.start for token in parts], [token.end for token in parts]
         for start, end in words(text):
-            while parts and parts[0].end <= start:
-                parts.popleft()
-            inside = [token for token in takewhile(lambda token: token.start < end, parts) if token.end > start]  # noqa: B023
+            inside = parts[bisect_right(ends, start) : bisect_left(starts, end)]
             score = max((token.score for token in inside), default=0.0)
             chosen = any(token.selected for token in inside)
             found.append(Word(start, end, text[start:end], score, chosen, segment))

@@ -109,7 +109,8 @@ class Epochs(Callback):
             return
         row = {name: float(value) for name, value in trainer.callback_metrics.items()}
         row = {"epoch": trainer.current_epoch + 1, **row}
-        # Of equals the later: the extractor goes on learning when the label is long known. (Released code: the first.)
+        # Of equals the later: the extractor goes on learning when the label is long known.
+        # Paper: its code keeps the first.
         improved = self.best is None or row[MONITOR] >= self.best
         self.rows.append(row)
         if improved:

@@ -9,8 +9,8 @@ import time
 from pathlib import Path
 
 import pytest
-from planted import planted
 
+from planted import planted
 from unirex.cli import main
 
 ROWS = [
@@ -35,7 +35,17 @@ def reviews(tmp_path_factory) -> Path:
 def trained(reviews, learner, tmp_path_factory) -> Path:
     """A run made by the command line."""
     out = tmp_path_factory.mktemp("runs") / "slm"
-    command = ["train", "--method", "slm-fp", "--data", str(reviews), "--encoder", str(learner), "--out", str(out)]
+    command = [
+        "train",
+        "--method",
+        "slm-fp",
+        "--data",
+        str(reviews),
+        "--encoder",
+        str(learner),
+        "--out",
+        str(out),
+    ]
     assert main([*command, *QUICK]) == 0
     return out
 
@@ -72,7 +82,14 @@ def test_evaluate_prints_the_table_and_keeps_the_records(trained, reviews, capsy
 
 
 def test_evaluate_takes_other_extractors_budgets_and_removals(trained, reviews, capsys, tmp_path):
-    options = ["--extractor", "integrated-gradients", "--extractor_options.steps", "5", "--budgets", "[10,50]"]
+    options = [
+        "--extractor",
+        "integrated-gradients",
+        "--extractor_options.steps",
+        "5",
+        "--budgets",
+        "[10,50]",
+    ]
     options += ["--removal", "mask_token", "--out", tmp_path / "out", "--split", "all"]
     code, _, err = run(capsys, "evaluate", trained, "--data", reviews, *options)
     assert code == 0, err
@@ -91,7 +108,9 @@ def test_explain_as_json_has_offsets_into_the_original_text(trained, capsys):
     _, out, _ = run(capsys, "explain", trained, text, "--json", "--budget", "40")
     told = json.loads(out)
     assert told["segments"] == [text] and told["budget"] == 40
-    assert all(text[s["start"] : s["end"]] == s["text"] for s in told["spans"] + told["words"] + told["tokens"])
+    assert all(
+        text[s["start"] : s["end"]] == s["text"] for s in told["spans"] + told["words"] + told["tokens"]
+    )
 
 
 def test_explain_a_file_to_jsonl_and_html(trained, capsys, tmp_path):
@@ -133,7 +152,9 @@ def test_missing_file(capsys, tmp_path):
 
 def test_unknown_dataset_method_kind_and_command(capsys):
     assert "did you mean 'demo'" in fails(capsys, *TRAIN, "--data", "demoo")
-    assert "did you mean 'slm-fp'" in fails(capsys, "train", "--method", "slmfp", "--data", "demo", "--out", "x")
+    assert "did you mean 'slm-fp'" in fails(
+        capsys, "train", "--method", "slmfp", "--data", "demo", "--out", "x"
+    )
     assert "did you mean 'methods'" in fails(capsys, "list", "method")
     assert "evaluate" in fails(capsys, "evaluat")
 
@@ -216,7 +237,14 @@ def test_nothing_to_explain_or_too_much_asked(capsys, trained, tmp_path):
     assert "choose one" in fails(capsys, "explain", trained, "fine", "--json", "--html", tmp_path / "x.html")
     assert "must be trained" in fails(capsys, "explain", trained, "fine", "--extractor", "dual-lm")
     assert "no option 'stps'" in fails(
-        capsys, "explain", trained, "x", "--extractor", "integrated-gradients", "--extractor_options.stps", "3"
+        capsys,
+        "explain",
+        trained,
+        "x",
+        "--extractor",
+        "integrated-gradients",
+        "--extractor_options.stps",
+        "3",
     )
 
 

@@ -6,11 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from planted import planted
-from tiny import build_model
 from transformers import AutoTokenizer
 
-import unirex
+from planted import planted
+from tiny import build_model
 from unirex.encode import collate
 from unirex.errors import UserError
 from unirex.evaluation import aggregate, evaluate, read_records
@@ -78,7 +77,9 @@ def test_records_keep_the_order_and_the_text_of_the_examples(system):
     assert [r.id for r in results.records] == [e.id for e in DATA["test"]]
     for record, example in zip(results.records, DATA["test"], strict=True):
         assert record.segments == example.segments and record.label == example.label
-        marked = [example.text[s:e] for (_, s, e), gold in zip(record.tokens, record.gold, strict=True) if gold]
+        marked = [
+            example.text[s:e] for (_, s, e), gold in zip(record.tokens, record.gold, strict=True) if gold
+        ]
         start, end = example.rationale[0][0]
         assert "".join(marked) == example.text[start:end]
 
@@ -107,7 +108,9 @@ def test_texts_without_gold_do_not_count_for_plausibility(system):
 
 
 def test_a_perfect_and_a_perverse_extractor_bound_plausibility(system):
-    best, worst = (evaluate(system.with_extractor(name), DATA["test"]).metrics for name in ("gold", "inverse"))
+    best, worst = (
+        evaluate(system.with_extractor(name), DATA["test"]).metrics for name in ("gold", "inverse")
+    )
     assert best["auprc"] == best["token_f1"] == best["token_f1_macro2"] == 1
     assert worst["token_f1"] == 0 and worst["auprc"] < 0.3
 
@@ -132,6 +135,6 @@ def test_examples_that_cannot_be_evaluated_are_named(system):
 
 
 def test_the_public_name_is_the_function(system):
-    import unirex.evaluation  # noqa: F401  importing the module must not hide the function
+    import unirex.evaluation
 
     assert callable(unirex.evaluate) and unirex.evaluate is evaluate

@@ -6,14 +6,23 @@ import pytest
 import transformers
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny import FAMILIES, build_model
 from transformers import AutoTokenizer
 
 import unirex
+from tiny import FAMILIES, build_model
 from unirex.errors import UserError
 from unirex.system import System
 
-NASTY = ["  leading", "tab\tand\nnewline ", "naïve 电影 很好", "فيلم جيد", "👩‍🚀 went 🚀!", "a\u00a0b", "x" * 300, "e\u0301te\u0301"]
+NASTY = [
+    "  leading",
+    "tab\tand\nnewline ",
+    "naïve 电影 很好",
+    "فيلم جيد",
+    "👩‍🚀 went 🚀!",
+    "a\u00a0b",
+    "x" * 300,
+    "e\u0301te\u0301",
+]
 
 
 @pytest.fixture(scope="module")
@@ -123,7 +132,9 @@ def test_another_extractor_explains_the_same_predictions(systems):
         system.with_extractor("shared-lm")
 
 
-@pytest.mark.parametrize(("text", "said"), [("", "empty"), (" \n", "empty"), (None, "expected a string"), (3, "string")])
+@pytest.mark.parametrize(
+    ("text", "said"), [("", "empty"), (" \n", "empty"), (None, "expected a string"), (3, "string")]
+)
 def test_what_is_not_a_text_is_refused(systems, text, said):
     with pytest.raises(UserError, match=said):
         systems("bert").explain([text])

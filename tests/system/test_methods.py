@@ -2,9 +2,9 @@
 
 import pytest
 import yaml
-from planted import planted
 
 import unirex
+from planted import planted
 from unirex.errors import UserError
 from unirex.methods import method_names, method_settings, resolve
 
@@ -96,7 +96,10 @@ def test_another_extractor_does_not_inherit_the_options_of_the_methods_own():
     [
         ({"trainin": {}}, "did you mean 'training'"),
         ({"training": {"epoch": 3}}, "did you mean 'training.epochs'"),
-        ({"objectives": {"sufficiency": {"critereon": "kl"}}}, "did you mean 'objectives.sufficiency.criterion'"),
+        (
+            {"objectives": {"sufficiency": {"critereon": "kl"}}},
+            "did you mean 'objectives.sufficiency.criterion'",
+        ),
         ({"objectives": {"sufficiency": {"criterion": "kk"}}}, "kk"),
         ({"training": {"epochs": "many"}}, "training.epochs"),
         ({"budgets": [0]}, "budgets"),
@@ -116,7 +119,9 @@ def test_an_unknown_method_names_the_nearest():
 
 def test_plausibility_without_gold_is_refused_before_training(learner):
     data = planted((8, 4, 4))
-    bare = {name: tuple(unirex.Example(e.id, e.segments, e.label) for e in part) for name, part in data.items()}
+    bare = {
+        name: tuple(unirex.Example(e.id, e.segments, e.label) for e in part) for name, part in data.items()
+    }
     with pytest.raises(UserError, match="no gold rationales"):
         unirex.fit("slm-fp", unirex.Splits(data.info, bare), encoder=str(learner))
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 import torch
-from planted import planted
 from safetensors.torch import load_file
 
 import unirex
+from planted import planted
 from unirex.errors import UserError
 from unirex.files import load_state, save_state
 from unirex.modeling import RationaleModel
@@ -119,13 +119,22 @@ def test_a_run_is_resumed_unchanged_or_not_at_all(learner, tmp_path, method, dat
 
 
 def test_patience_ends_training_and_the_best_epoch_is_kept(learner, tmp_path):
-    unirex.fit("vanilla", DATA, out=tmp_path / "run", **settings(learner, epochs=30, patience=1, learning_rate=1e-9))
+    unirex.fit(
+        "vanilla", DATA, out=tmp_path / "run", **settings(learner, epochs=30, patience=1, learning_rate=1e-9)
+    )
     rows = list(csv.DictReader((tmp_path / "run/metrics.csv").open()))
     assert len(rows) == 2
 
 
 @pytest.mark.parametrize(
-    "training", [{"clip": 0.01}, {"accumulate": 2}, {"optimizer": "unirex"}, {"dropout": False}, {"precision": "bf16-mixed"}]
+    "training",
+    [
+        {"clip": 0.01},
+        {"accumulate": 2},
+        {"optimizer": "unirex"},
+        {"dropout": False},
+        {"precision": "bf16-mixed"},
+    ],
 )
 def test_training_options_change_the_outcome(learner, training):
     plain = unirex.fit("vanilla", DATA, **settings(learner, epochs=1)).model.task.head.weight
@@ -166,7 +175,9 @@ def test_a_kill_while_writing_leaves_the_old_file(tmp_path, monkeypatch):
 def test_dropout_is_on_in_every_training_step_and_off_in_validation(learner, monkeypatch):
     modes = []
     forward = RationaleModel.forward
-    monkeypatch.setattr(RationaleModel, "forward", lambda self, **t: modes.append(self.training) or forward(self, **t))
+    monkeypatch.setattr(
+        RationaleModel, "forward", lambda self, **t: modes.append(self.training) or forward(self, **t)
+    )
     system = unirex.fit("slm-fp", DATA, **settings(learner, epochs=2))
     assert modes == [True] * 6  # SPEC A12 T14: the released code lost it after the first batch
     assert not system.model.training

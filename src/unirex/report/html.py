@@ -39,7 +39,7 @@ def comparison_page(
 ) -> str:
     """A page that answers which system to trust: the numbers first, then the same texts seen by each."""
     examples = list(zip_longest(*systems.values()))
-    lead = f"{_count(len(systems), 'system')} on {_count(len(examples), 'text')}"
+    lead = f"{_count(len(systems), 'system')}, side by side on {_count(len(examples), 'text')}"
     cards = [
         _compared(at, dict(zip(systems, each, strict=True))) for at, each in enumerate(examples, start=1)
     ]
