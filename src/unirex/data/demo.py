@@ -36,8 +36,9 @@ from unirex.data.example import CharSpan, DatasetInfo, Example, Splits
 
 LABELS = ("negative", "positive")
 INFO = DatasetInfo(name="demo", labels=LABELS)
-SIZES = {"train": 3000, "dev": 400, "test": 600}
-SHARES = {"plain": 4, "negation": 5, "contrast": 4, "aside": 3, "hedge": 2, "conduct": 2}  # out of 20
+SIZES = {"train": 2000, "dev": 320, "test": 480}
+SHARES = {"contrast": 7, "aside": 7, "negation": 3, "plain": 1, "hedge": 1, "conduct": 1}  # out of 20
+MIXED = 0.9  # how often an aside is of the other polarity
 WORDS = range(8, 36)  # how long a text may be
 
 _SLOT = re.compile(r"\{(\w+)([-~]?)\}")
@@ -79,7 +80,8 @@ class Writer:
         return _SLOT.sub(lambda slot: self.write(slot[1], self._polarity(slot[2], positive)), pattern)
 
     def _polarity(self, sign: str, positive: bool) -> bool:
-        return self.rng.random() < 0.5 if sign == "~" else positive != (sign == "-")
+        switched = self.rng.random() < MIXED if sign == "~" else sign == "-"
+        return positive != switched
 
 
 def review(construction: str, label: str, rng: random.Random, *, unseen: bool = False) -> str:

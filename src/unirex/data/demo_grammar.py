@@ -4,7 +4,7 @@ A rule is `name: alternative | alternative`; an indented line continues the rule
 parts short rules that share a line. Inside an alternative
 
 * `{name}` is replaced by an alternative of that rule, in the current polarity (at first, the label's);
-* `{name-}` switches to the opposite polarity, `{name~}` to a polarity drawn at random;
+* `{name-}` switches to the opposite polarity, `{name~}` does so nine times in ten;
 * `[words]` are gold: they decide the label;
 * a leading `*` keeps the alternative out of the training split, so that dev and test hold unseen words.
 
@@ -42,18 +42,17 @@ negation: {thing} {be} [{negator} {soft-}]. | {thing} {be} [{negator} {soft-}]. 
 contrast: {concession-}, {but} {decision}. | {concession-}, {but} {decision}. |
   {concession-}. {still}, {decision}. | {although} {concession-}, {decision}. |
   {although} {concession-}, {decision}. | {decision}, {although} {concession-}.
-concession: {aspect_is} {view} | {aspect_is} {view} | {outside_is} {view} | {neutral}
-decision: {thing} {be} [{strong}] | {thing} {be} [{good}] | {thing} {be} [{really} {soft}] |
-  {thing} {be} [{negator} {soft-}] | {thing} {be} [{negator} {soft-}] | {thing} [{won_over} {wholly}] |
-  {thing} [did not {win_over-}]
-aside: {friend} {liked~} {outside}; {thing} itself {be} [{verdict}]. |
-  {outside_is} {view~}. {thing} {be} [{verdict}]. |
-  {outside_is} {view~}; as for {thing}, it {be} [{verdict}]. |
-  {thing} itself {be} [{verdict}]. {outside_is} {view~}, by the way. |
-  {friend} thought it was {strong~}; in {our} view {thing} {be} [{verdict}]. |
-  {earlier_is} {view~}. {this_one} {be} [{verdict}].
-verdict: {strong} | {good} | {really} {soft} | {negator} {soft-} | {negator} {soft-}
-view: {strong} | {strong} | {no_way} {mild-}
+concession: {aspect_is} {view} | {aspect_is} {view} | {aspect_is} {view} | {outside_is} {view} |
+  {outside_is} {view} | {outside_is} {view} | {neutral}
+decision: {thing} {be} {verdict}
+aside: {friend} {liked~} {outside}; {thing} itself {be} {verdict}. |
+  {outside_is} {view~}. {thing} {be} {verdict}. |
+  {outside_is} {view~}; as for {thing}, it {be} {verdict}. |
+  {thing} itself {be} {verdict}. {outside_is} {view~}, by the way. |
+  {friend} thought it was {strong~}; in {our} view {thing} {be} {verdict}. |
+  {earlier_is} {view~}. {this_one} {be} {verdict}.
+verdict: [{strong}] | [{strong}] | {really} [{soft}] | [{soft}]
+view: {strong} | {strong} | {strong} | {no_way} {mild-}
 hedge: {we} [expected to {hate-} it, and {we} {was} wrong]. |
   {we} [expected to {hate} it, and {we} {was} right]. | {we} [wanted to {hate-} it, and could not]. |
   everyone told {us} it would be [{soft-}, and everyone was wrong]. |
