@@ -14,9 +14,12 @@ from jsonargparse import ArgumentParser, Namespace
 import unirex
 from unirex.cli_list import KINDS, listed
 from unirex.config import Config
-from unirex.errors import UserError
+from unirex.errors import UserError, one_line
 from unirex.methods import method_names, method_settings
-from unirex.settings import check_keys, flat, nearest_option, one_line, plain, read_settings
+from unirex.settings import check_keys, flat, nearest_option, plain, read_settings
+
+METHOD = "slm-fp"
+OWN = ("method", "data", "columns", "rationale_format", "out", "resume")  # of `train`, beside the settings
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -32,12 +35,17 @@ def main(argv: Sequence[str] | None = None) -> int:
             traceback.print_exc()
         print(f"unirex: error: {nearest_option(one_line(error), known_options())}", file=sys.stderr)
         return 2
-    except KeyboardInterrupt:
-        print("\nunirex: stopped.", file=sys.stderr)
-        return 130
     except BrokenPipeError:  # `unirex … | head`
         sys.stderr.close()
         return 0
+    except OSError as error:  # a folder that cannot be written, a disk that is full
+        if debug:
+            traceback.print_exc()
+        print(f"unirex: error: {one_line(error)}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("\nunirex: stopped.", file=sys.stderr)
+        return 130
 
 
 def build_parser(arguments: Sequence[str] = ()) -> ArgumentParser:
@@ -61,10 +69,13 @@ def build_parser(arguments: Sequence[str] = ()) -> ArgumentParser:
 def train_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     """Options of `train`: every setting, with the method's defaults."""
     parser.add_argument("--config", action="config", help="settings as a YAML file")
-    parser.add_argument("--method", default="slm-fp", help=f"one of {', '.join(method_names())}")
+    parser.add_argument("--method", default=METHOD, help=f"one of {', '.join(method_names())}")
     parser.add_argument("--data", type=str, help="a dataset name or a file: JSONL, CSV, TSV, Parquet")
     parser.add_argument(
         "--columns", type=dict[str, str], default={}, help="what the file calls text, label, …"
+    )
+    parser.add_argument(
+        "--rationale_format", type=str, default="auto", help="auto, characters, words or flags"
     )
     parser.add_argument("--out", type=str, help="folder for the run; must be new")
     parser.add_argument("--resume", action="store_true", help="go on with the run in --out")
@@ -72,12 +83,11 @@ def train_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     if "train" not in arguments:
         return
     given = checked_file(value_of("--config", arguments))
-    method = value_of("--method", arguments) or given.get("method")
-    if method is not None:
-        diff = {key: value for key, value in method_settings(method).items() if key != "about"}
-        if value_of("--extractor", arguments) not in (None, diff.get("extractor")):
-            diff.pop("extractor_options", None)  # another extractor has other options
-        parser.set_defaults(flat(diff, keep=("extractor_options",)))
+    method = value_of("--method", arguments) or given.get("method") or METHOD
+    diff = {key: value for key, value in method_settings(method).items() if key != "about"}
+    if diff["extractor"] != (value_of("--extractor", arguments) or given.get("extractor", diff["extractor"])):
+        diff.pop("extractor_options", None)  # `resolve` keeps those the other extractor knows
+    parser.set_defaults(flat(diff, keep=("extractor_options",)))
 
 
 def checked_file(path: str | None) -> dict[str, Any]:
@@ -86,7 +96,7 @@ def checked_file(path: str | None) -> dict[str, Any]:
         return {}
     settings = read_settings(path)
     try:
-        check_keys(settings, plain(Config()) | dict.fromkeys(("method", "data", "columns", "out", "resume")))
+        check_keys(settings, plain(Config()) | dict.fromkeys(OWN))
     except UserError as error:
         raise UserError(f"{path}: {error}") from error
     return settings
@@ -98,6 +108,9 @@ def evaluate_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     parser.add_argument("--data", type=str, required=True, help="a dataset name or a file")
     parser.add_argument(
         "--columns", type=dict[str, str], default={}, help="what the file calls text, label, …"
+    )
+    parser.add_argument(
+        "--rationale_format", type=str, default="auto", help="auto, characters, words or flags"
     )
     parser.add_argument("--split", type=str, default="test", help="train, dev, test, or all rows of the file")
     parser.add_argument("--extractor", type=str, help="explain by another algorithm than the system's own")
@@ -166,7 +179,7 @@ def run(parsed: Namespace) -> int:
 
 def known_options() -> list[str]:
     """Every option of `train`, for "did you mean"."""
-    return ["method", "data", "columns", "out", "resume", "config", *flat(plain(Config()))]
+    return [*OWN, "config", *flat(plain(Config()))]
 
 
 def value_of(option: str, arguments: Sequence[str]) -> str | None:

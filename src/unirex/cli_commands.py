@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from jsonargparse import Namespace
 from rich.console import Console
 
-from unirex.data import load_dataset
-from unirex.data.example import Example, Splits
-from unirex.data.tabular import Columns, read_records, read_texts
+from unirex.data import DATASETS, as_columns, load_dataset
+from unirex.data.example import Example
+from unirex.data.tabular import read_records, read_texts
 from unirex.errors import UserError
 from unirex.explanation import Explanation
 from unirex.files import replace_file, write_file
@@ -27,9 +26,9 @@ def train(options: Namespace) -> int:
     for name, example in (("data", "reviews.jsonl"), ("out", "runs/mine")):
         if not options[name]:
             raise UserError(f"train needs --{name}, as in --{name} {example}")
-    data = load_dataset(options.data, columns=options.columns)
+    data = load_dataset(options.data, columns=options.columns, rationale_format=options.rationale_format)
     settings = options.as_dict()
-    for name in ("method", "data", "columns", "out", "resume", "config"):
+    for name in ("method", "data", "columns", "rationale_format", "out", "resume", "config"):
         settings.pop(name, None)
     try:
         system = fit(options.method, data, out=options.out, resume=options.resume, config=settings)
@@ -38,21 +37,10 @@ def train(options: Namespace) -> int:
             "\nunirex: stopped; the same command with --resume goes on from the last epoch.", file=sys.stderr
         )
         return 130
-    report_truncation(system, data)
     print(f"{system.name}: trained on {len(data['train'])} texts, saved in {options.out}")
-    print(f"next: unirex evaluate {options.out} --data {options.data}")
+    columns = "".join(f" --columns.{key} {value}" for key, value in options.columns.items())
+    print(f"next: unirex evaluate {options.out} --data {options.data}{columns}")
     return 0
-
-
-def report_truncation(system: System, data: Splits) -> None:
-    """Say how much of the training texts the encoder could not take."""
-    cut = [one.truncated for one in system.text_encoder.encode(data["train"]) if one.truncated]
-    if cut:
-        print(
-            f"unirex: {len(cut)} of {len(data['train'])} training texts were longer than "
-            f"{system.model.config.max_length} tokens; {sum(cut)} tokens were cut off their ends.",
-            file=sys.stderr,
-        )
 
 
 def evaluate(options: Namespace) -> int:
@@ -70,23 +58,28 @@ def evaluate(options: Namespace) -> int:
         progress=sys.stderr.isatty(),
     )
     print(results.table())
-    cut = sum(record.truncated > 0 for record in results.records)
-    if cut:
-        print(f"unirex: {cut} of {len(examples)} texts were cut at {system.model.config.max_length} tokens.")
-    folder = Path(
-        options.out or Path(options.run) / "evaluation" / f"{Path(options.data).stem}-{options.split}"
-    )
+    folder = Path(options.out or Path(options.run) / "evaluation" / evaluation_name(options))
     results.save(folder)
-    print(f"records and metrics in {folder}")
+    print(f"{len(examples)} texts; records and metrics in {folder}")
     return 0
 
 
-def evaluated_examples(options: Namespace) -> Any:
+def evaluation_name(options: Namespace) -> str:
+    """A folder name that tells evaluations with different settings apart."""
+    budgets = options.budgets and "k" + "-".join(f"{budget:g}" for budget in options.budgets)
+    steps = [f"{key}-{value}" for key, value in options.extractor_options.items()]
+    parts = [Path(options.data).stem, options.split, options.extractor, *steps, options.removal, budgets]
+    return "-".join(str(part) for part in parts if part)
+
+
+def evaluated_examples(options: Namespace) -> Sequence[Example]:
     """The examples of the chosen split, or every row of a file."""
-    path = Path(options.data)
-    if options.split == "all" and path.is_file():
-        return [record.example for record in read_records(path, columns=Columns(**options.columns))]
-    data = load_dataset(options.data, columns=options.columns)
+    path, columns = Path(options.data), options.columns
+    if path.is_file() and options.data not in DATASETS:
+        records = read_records(path, columns=as_columns(columns), rationale_format=options.rationale_format)
+        if options.split == "all" or {record.split for record in records} == {options.split}:
+            return [record.example for record in records]  # also a file of nothing but test texts
+    data = load_dataset(options.data, columns=columns, rationale_format=options.rationale_format)
     if options.split == "all":
         return [example for part in data.values() for example in part]
     if options.split not in data:
@@ -137,6 +130,8 @@ def asked_examples(options: Namespace) -> Iterator[Example]:
 def explained_by(system: System, options: Namespace) -> System:
     """The system, with another extractor if one was asked for."""
     if options.extractor is None:
+        if options.extractor_options:
+            raise UserError("--extractor_options are for --extractor; name one.")
         return system
     return system.with_extractor(options.extractor, **options.extractor_options)
 

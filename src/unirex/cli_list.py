@@ -40,9 +40,11 @@ def objectives() -> dict[str, str]:
 
 def criteria() -> dict[str, str]:
     """How each objective measures."""
+    from unirex.objectives import OBJECTIVES
+
     found: dict[str, str] = {}
-    for name in ("comprehensiveness", "sufficiency", "plausibility"):
-        table = import_module(f"unirex.objectives.{name}").CRITERIA
+    for name, kind in OBJECTIVES.items():
+        table = getattr(import_module(kind.__module__), "CRITERIA", {})
         found |= {f"{name}: {criterion}": about for criterion, about in table.items()}
     return found
 

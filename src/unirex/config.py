@@ -20,6 +20,7 @@ class Training:
         weight_decay: for all but biases and norms.
         warmup: share of the steps over which the learning rate rises; then it falls to 0.
         clip: largest gradient norm; 0 is no limit.
+        metric: dev score that picks the best epoch; auto is the dataset's own.
         patience: stop after so many epochs without a better dev score.
         optimizer: `adamw`, or `unirex` as the released code (beta2 .98, no bias correction).
         dropout: false switches it off, as the released code did by mistake (SPEC A11 D-2).
@@ -36,6 +37,7 @@ class Training:
     weight_decay: float = 0.0  # SPEC A7
     warmup: float = 0.1  # SPEC A7
     clip: float = 0.0  # SPEC A7
+    metric: Literal["auto", "accuracy", "macro_f1", "binary_f1"] = "auto"
     patience: int = 5  # SPEC A7
     optimizer: Literal["adamw", "unirex"] = "adamw"
     dropout: bool = True

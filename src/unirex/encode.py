@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,6 +16,8 @@ from unirex.errors import UserError
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
+
+log = logging.getLogger(__name__)
 
 
 class TokenSpan(NamedTuple):
@@ -78,6 +81,11 @@ class TextEncoder:
             raise UserError(
                 f"tokenizer {type(self.tokenizer).__name__} gives no character offsets; "
                 "use an encoder that has a fast tokenizer (a tokenizer.json)."
+            )
+
+        if self.tokenizer.pad_token_id is None:
+            raise UserError(
+                f"tokenizer {type(self.tokenizer).__name__} has no pad token; use another encoder."
             )
 
     def encode(self, examples: Sequence[Example]) -> list[Encoded]:
@@ -145,6 +153,19 @@ def check_segments(examples: Sequence[Example]) -> None:
                 f"example {example.id} has {count} segments and example {first.id} {len(first.segments)}; "
                 "give all of them one text, or all of them a pair."
             )
+
+
+def warn_truncated(truncated: Sequence[int], max_length: int) -> None:
+    """Say how much did not fit; nothing is cut in silence."""
+    cut = [count for count in truncated if count]
+    if cut:
+        log.warning(
+            "%d of %d texts are longer than %d tokens: %d tokens were cut off their ends",
+            len(cut),
+            len(truncated),
+            max_length,
+            sum(cut),
+        )
 
 
 def token_rationale(example: Example, spans: Sequence[TokenSpan]) -> list[bool] | None:

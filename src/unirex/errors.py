@@ -13,6 +13,11 @@ class UserError(ValueError):
     """
 
 
+def one_line(error: BaseException) -> str:
+    """What an exception says, without line breaks."""
+    return " ".join(str(error).split()) or type(error).__name__
+
+
 def unknown(kind: str, name: object, known: Iterable[object]) -> UserError:
     """The error for a name nobody knows, with the nearest known one.
 

@@ -12,12 +12,13 @@ import numpy as np
 from torch import Tensor
 
 from unirex.data.example import Example, Label
-from unirex.encode import Batch, Encoded
+from unirex.encode import Batch, Encoded, warn_truncated
 from unirex.errors import UserError
 from unirex.extractors.heuristic import Random
 from unirex.files import write_file
 from unirex.metrics import faithfulness, performance, plausibility
 from unirex.report.table import table
+from unirex.settings import check_budgets
 from unirex.step import Step
 from unirex.system import System, evaluating
 
@@ -115,6 +116,10 @@ def evaluate(
         progress: show a progress bar.
     """
     check_evaluable(system, examples)
+    if budgets is not None:
+        check_budgets(budgets)
+    if batch_size < 1:
+        raise UserError(f"batch_size {batch_size}: must be at least 1.")
     records: dict[int, Record] = {}
     floors: dict[int, Record] = {}
     chosen = removal or system.model.config.eval_removal
@@ -127,6 +132,7 @@ def evaluate(
             if floor:
                 chance = replace(step, extractor=Random(None))
                 floors.update(zip(numbers, batch_records(chance, some, encoded, system.labels), strict=True))
+    warn_truncated([record.truncated for record in records.values()], system.model.config.max_length)
     return Results(
         name=name or system.name,
         labels=system.labels,
@@ -257,7 +263,7 @@ def as_jsonl(records: Iterable[Record]) -> str:
 
 def read_records(path: Path) -> list[Record]:
     """Records written by `Results.save`."""
-    return [record_from(json.loads(line)) for line in path.read_text("utf-8").splitlines()]
+    return [record_from(json.loads(line)) for line in path.read_text("utf-8").split("\n") if line]
 
 
 def record_from(plain: Mapping[str, Any]) -> Record:

@@ -19,6 +19,7 @@ from transformers.utils import ModelOutput
 
 from unirex.config import Config
 from unirex.encode import Batch
+from unirex.errors import UserError
 from unirex.extractors import build_extractor
 from unirex.models.encoders import encoder_source, load_encoder, load_pretrained, pooler_option
 from unirex.models.task import Pass, TaskModel, position_offset
@@ -79,8 +80,8 @@ class RationaleOutput(ModelOutput):
 class RationaleModel(PreTrainedModel):
     """A text classifier with its rationale extractor.
 
-    `forward` with labels computes every term of the loss at once, so that it trains alike under Lightning,
-    under the Hugging Face `Trainer` and under data parallelism; without labels it predicts and scores.
+    `forward` with labels computes every term of the loss at once and returns `loss`, so that data parallelism
+    sees one forward and one backward; without labels it predicts and scores.
     """
 
     config_class = RationaleConfig
@@ -113,7 +114,7 @@ class RationaleModel(PreTrainedModel):
             RationaleConfig(
                 encoder=encoder.config,
                 pooling=pooling,
-                max_length=config.max_length or longest_input(encoder),
+                max_length=checked_length(config.max_length, encoder),
                 labels=tuple(labels),
                 extractor=config.extractor,
                 extractor_options=config.extractor_options,
@@ -172,13 +173,23 @@ class RationaleModel(PreTrainedModel):
 
     def _training_budgets(self) -> Sequence[float]:
         every, some = self.config.budgets, self.config.budgets_per_step
-        if not self.training or some is None or some >= len(every):
+        if not torch.is_grad_enabled() or some is None or some >= len(every):
             return every
         return [every[index] for index in torch.randperm(len(every))[:some].tolist()]
 
     def _class_weights(self, like: Tensor) -> Tensor | None:
         weights = self.config.class_weights
         return None if weights is None else like.new_tensor(weights)
+
+
+def checked_length(asked: int | None, encoder: Any) -> int:
+    """The length limit asked for, if the encoder has so many positions; else the most it takes."""
+    positions = getattr(encoder.config, "max_position_embeddings", None)
+    if asked is not None and positions is not None and asked > positions - position_offset(encoder):
+        raise UserError(
+            f"max_length {asked}: this encoder takes {positions - position_offset(encoder)} tokens."
+        )
+    return asked or longest_input(encoder)
 
 
 def longest_input(encoder: Any) -> int:

@@ -63,7 +63,10 @@ class Run:
         """Take the folder into use; a run that is there already goes on."""
         if not self._saved():
             self.folder.mkdir(parents=True, exist_ok=True)
-            write_file(self.folder / "settings.yaml", yaml.safe_dump(plain(self.config), sort_keys=False))
+            write_file(
+                self.folder / "settings.yaml",
+                yaml.safe_dump({"method": self.method, **plain(self.config)}, sort_keys=False),
+            )
             self._write(finished=False)
 
     def close(self) -> None:
@@ -94,6 +97,11 @@ class Run:
 
     def _check_same(self) -> None:
         saved = self._saved()
+        if (
+            not {"method", "data", "finished"} <= saved.keys()
+            or not (self.folder / "settings.yaml").is_file()
+        ):
+            raise UserError(f"{self.folder} is not complete enough to resume; choose another --out.")
         if saved["method"] != self.method:
             raise UserError(f"{self.folder} was begun with method '{saved['method']}', not '{self.method}'.")
         if saved["data"]["fingerprint"] != fingerprint(self.data):
@@ -101,9 +109,10 @@ class Run:
                 f"{self.folder} was begun with other data ('{saved['data']['name']}' has changed since)."
             )
         begun = yaml.safe_load((self.folder / "settings.yaml").read_text("utf-8"))
-        for key, (before, now) in differences(begun, plain(self.config)).items():
+        now_asked = {"method": self.method, **plain(self.config)}
+        for key, (before, now) in differences(begun, now_asked).items():
             raise UserError(
-                f"{self.folder} was begun with {key} = {before!r}, not {now!r}; resume it unchanged."
+                f"{self.folder} was begun with {key} = {before!r}, not {now!r}; choose another folder."
             )
 
 

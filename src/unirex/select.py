@@ -62,4 +62,9 @@ def best_span(scores: Tensor, selectable: Tensor, budgets: Sequence[float]) -> T
     return masks
 
 
-SELECTORS = {"top-k": top_k, "best-span": best_span}
+def above_zero(scores: Tensor, selectable: Tensor, budgets: Sequence[float]) -> Tensor:
+    """Every token scored above 0, whatever the budget: [K, B, T] bool."""
+    return threshold(scores, selectable).expand(len(budgets), *scores.shape)
+
+
+SELECTORS = {"top-k": top_k, "best-span": best_span, "threshold": above_zero}

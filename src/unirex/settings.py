@@ -13,7 +13,7 @@ import yaml
 from jsonargparse import ArgumentParser
 
 from unirex.config import Config
-from unirex.errors import UserError
+from unirex.errors import UserError, one_line
 
 
 def merge(base: Mapping[str, Any], diff: Mapping[str, Any]) -> dict[str, Any]:
@@ -55,8 +55,7 @@ def check_keys(settings: Mapping[str, Any], known: Mapping[str, Any], place: str
 
 def check_values(config: Config) -> Config:
     """The configuration, if its numbers make sense."""
-    if not config.budgets or not all(0 < budget <= 100 for budget in config.budgets):
-        raise UserError(f"budgets {list(config.budgets)}: give per cents above 0 and up to 100.")
+    check_budgets(config.budgets)
     some = config.budgets_per_step
     if some is not None and not 1 <= some <= len(config.budgets):
         raise UserError(f"budgets_per_step {some}: give a number from 1 to {len(config.budgets)}.")
@@ -66,9 +65,17 @@ def check_values(config: Config) -> Config:
             raise UserError(f"training.{name} {getattr(training, name)}: must be at least 1.")
     if not 0 <= training.warmup <= 1:
         raise UserError(f"training.warmup {training.warmup}: give a share from 0 to 1.")
+    if training.learning_rate is not None and training.learning_rate <= 0:
+        raise UserError(f"training.learning_rate {training.learning_rate}: must be above 0.")
     if config.max_length is not None and config.max_length < 3:
         raise UserError(f"max_length {config.max_length}: must be at least 3.")
     return config
+
+
+def check_budgets(budgets: Sequence[float]) -> None:
+    """Budgets are shares of the tokens in per cent."""
+    if not budgets or not all(0 < budget <= 100 for budget in budgets):
+        raise UserError(f"budgets {list(budgets)}: give per cents above 0 and up to 100.")
 
 
 def read_settings(path: str | Path) -> dict[str, Any]:
@@ -126,8 +133,3 @@ def nearest_option(message: str, known: Sequence[str]) -> str:
         match[1].rpartition(".")[2], list(ends), n=1
     )
     return f"{message}; did you mean '{ends.get(near[0], near[0])}'?" if near else message
-
-
-def one_line(error: BaseException) -> str:
-    """What an exception says, without line breaks."""
-    return " ".join(str(error).split()) or type(error).__name__

@@ -15,12 +15,12 @@ import torch
 
 from unirex.data.example import Example, Label
 from unirex.encode import Batch, Encoded, TextEncoder, by_length, collate
-from unirex.errors import UserError
+from unirex.errors import UserError, one_line
 from unirex.explain import explanation
 from unirex.explanation import Explanation
 from unirex.extractors import build_extractor
 from unirex.modeling import RationaleModel
-from unirex.models.encoders import PICKLES, quiet_transformers
+from unirex.models.encoders import PICKLES, check_complete, quiet_transformers
 from unirex.select import SELECTORS
 
 if TYPE_CHECKING:
@@ -45,8 +45,8 @@ class System:
     @property
     def name(self) -> str:
         """The method it was trained with, and who explains it if that says nothing."""
-        method, extractor = self.model.config.method, self.model.config.extractor
-        return f"vanilla + {extractor}" if method in (None, "vanilla") else str(method)
+        method = self.model.config.method or "vanilla"
+        return f"vanilla + {self.model.config.extractor}" if method == "vanilla" else method
 
     @property
     def text_encoder(self) -> TextEncoder:
@@ -131,6 +131,7 @@ class System:
             raise UserError(f"extractor '{name}' must be trained; choose one without parameters.")
         config = type(self.model.config).from_dict(self.model.config.to_dict())
         config.extractor, config.extractor_options = name, options
+        config.method = f"{(config.method or 'vanilla').partition(' + ')[0]} + {name}"
         with quiet_transformers():
             model = RationaleModel(config)
         model.task, model.extractor = self.model.task, extractor
@@ -155,15 +156,15 @@ def load(folder: str | Path, *, device: str | None = None) -> System:
     path = check_saved(folder)
     with quiet_transformers():
         try:
-            model = RationaleModel.from_pretrained(path, use_safetensors=True)
+            loader: Any = RationaleModel.from_pretrained
+            model, found = loader(path, use_safetensors=True, output_loading_info=True)
             tokenizer = AutoTokenizer.from_pretrained(path)
         except (OSError, ValueError, RuntimeError) as error:
-            raise UserError(
-                f"{folder}: could not be loaded as a unirex system: {first_line(error)}"
-            ) from error
+            raise UserError(f"{folder}: could not be loaded as a unirex system: {one_line(error)}") from error
+    check_complete(str(folder), found)
     model.eval()
     if device:
-        model.to(torch.device(device))  # type: ignore[arg-type]
+        model.to(torch.device(device))
     return System(model, tokenizer)
 
 
@@ -179,8 +180,8 @@ def check_saved(folder: str | Path) -> str:
     if path.is_file():
         raise UserError(f"{path}: a system is a folder, as `unirex train --out` writes it, not a file.")
     if not path.exists():
-        if len(path.parts) == 2 and not path.is_absolute():
-            return str(folder)  # may be a Hub id
+        if len(path.parts) == 2 and not path.is_absolute() and not path.parent.exists():
+            return str(folder)  # may be a Hub id; `runs/typo` is not
         raise UserError(f"{path}: no such folder; train a system first: unirex train --out {path}")
     if not (path / "config.json").is_file():
         unfinished = (path / "checkpoints").is_dir()
@@ -222,9 +223,3 @@ def evaluating(model: torch.nn.Module) -> Iterator[None]:
             yield
     finally:
         model.train(was_training)
-
-
-def first_line(error: Exception) -> str:
-    """What an exception says, on one line."""
-    lines = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__

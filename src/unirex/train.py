@@ -18,12 +18,22 @@ import lightning.pytorch as pl
 import torch
 from lightning.pytorch.callbacks import Callback, EarlyStopping, RichProgressBar
 from lightning.pytorch.plugins.io import CheckpointIO
+from lightning.pytorch.utilities.exceptions import MisconfigurationException
 from torch import Tensor
 from torch.utils.data import DataLoader
 
 from unirex.config import Config
 from unirex.data.example import Splits
-from unirex.encode import Batch, Encoded, LengthGroupedBatches, TextEncoder, by_length, collate
+from unirex.encode import (
+    Batch,
+    Encoded,
+    LengthGroupedBatches,
+    TextEncoder,
+    by_length,
+    collate,
+    warn_truncated,
+)
+from unirex.errors import UserError, one_line
 from unirex.files import load_state, save_state, write_file
 from unirex.metrics import performance
 from unirex.modeling import RationaleModel
@@ -48,7 +58,7 @@ class Learner(pl.LightningModule):
     def training_step(self, batch: dict[str, Tensor], batch_idx: int) -> Tensor:  # noqa: D102
         output = self.model(**batch)
         terms = {"loss": output.loss} | {f"loss/{name}": loss for name, loss in output.losses.items()}
-        self.log_dict(terms, on_step=False, on_epoch=True, batch_size=len(batch["input_ids"]))
+        self.log_dict(terms, on_step=False, on_epoch=True, sync_dist=True, batch_size=len(batch["input_ids"]))
         return output.loss
 
     def validation_step(self, batch: dict[str, Tensor], batch_idx: int) -> None:  # noqa: D102
@@ -58,11 +68,15 @@ class Learner(pl.LightningModule):
     def on_validation_epoch_end(self) -> None:  # noqa: D102
         gold, predicted = zip(*self.answers, strict=True)
         self.answers.clear()
-        self.log(MONITOR, 100 * getattr(performance, self.metric)(predicted, gold), prog_bar=True)
+        labels = {} if self.metric == "accuracy" else {"labels": range(len(self.model.config.labels))}
+        score = getattr(performance, self.metric)(predicted, gold, **labels)
+        self.log(MONITOR, 100 * score, prog_bar=True, rank_zero_only=False)
 
     def configure_optimizers(self) -> Any:  # noqa: D102
         training = self.settings.training
-        rate = training.learning_rate or encoder_source(self.settings.encoder).learning_rate
+        rate = training.learning_rate
+        if rate is None:
+            rate = encoder_source(self.settings.encoder).learning_rate
         optimizer = build_optimizer(self.model, training, rate)
         steps = int(self.trainer.estimated_stepping_batches)
         schedule = linear_schedule(optimizer, steps=steps, warmup=training.warmup)
@@ -92,16 +106,21 @@ class Epochs(Callback):
         self.folder, self.seed, self.batches = folder, seed, batches
         self.best: float | None = None
         self.rows: list[dict[str, float]] = []
+        self.stopped = False
 
     def state_dict(self) -> dict[str, Any]:  # noqa: D102
-        return {"best": self.best, "rows": self.rows}
+        return {"best": self.best, "rows": self.rows, "stopped": self.stopped}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:  # noqa: D102
-        self.best, self.rows = state_dict["best"], state_dict["rows"]
+        self.best, self.rows, self.stopped = state_dict["best"], state_dict["rows"], state_dict["stopped"]
+
+    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """A run that patience had ended before it was killed is at its end when resumed."""
+        trainer.should_stop = trainer.should_stop or self.stopped
 
     def on_train_epoch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Seed by epoch, so that a resumed run draws what an uninterrupted one draws."""
-        torch.manual_seed(self.seed * 1_000_003 + trainer.current_epoch)
+        torch.manual_seed((self.seed * 1_000_003 + trainer.current_epoch) * 1009 + trainer.global_rank)
         self.batches.set_epoch(trainer.current_epoch)
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:  # noqa: D102
@@ -119,7 +138,14 @@ class Epochs(Callback):
             if improved:
                 save_state(self.folder / BEST, pl_module.model.state_dict())
             write_file(self.folder / "metrics.csv", as_csv(self.rows))
+        self.stopped = trainer.should_stop
         trainer.save_checkpoint(self.folder / LAST)
+
+    def on_fit_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Every process ends with the best weights; none goes on before all have them."""
+        if isinstance(pl_module, Learner):
+            pl_module.model.load_state_dict(load_state(self.folder / BEST))
+        trainer.strategy.barrier()
 
 
 class EpochLines(Callback):
@@ -167,6 +193,8 @@ def train(
     """
     pad = encoder.tokenizer.pad_token_id
     parts = {name: TrainingData(encoder.encode(data[name]), pad) for name in ("train", "dev")}
+    for part in parts.values():
+        warn_truncated([one.truncated for one in part.encoded], encoder.max_length)
     training = config.training
     batches = LengthGroupedBatches(
         [len(one) for one in parts["train"].encoded], training.batch_size, config.seed
@@ -176,12 +204,12 @@ def train(
     trainer = build_trainer(config, folder, [*progress_callbacks(progress), epochs])
     batches.rank, batches.world_size = trainer.global_rank, trainer.world_size
     checkpoint = folder / LAST if resume and (folder / LAST).exists() else None
-    learner = Learner(model, config, data.info.metric)
+    metric = data.info.metric if training.metric == "auto" else training.metric
+    learner = Learner(model, config, metric)
     attention = model.task.encoder.config._attn_implementation
     with quiet_lightning():
         run(trainer, learner, parts["train"].loader(batches), parts["dev"].loader(order), checkpoint)
     model.task.encoder.set_attn_implementation(attention)  # second derivatives may have switched it
-    model.load_state_dict(load_state(folder / BEST))
     model.eval()
 
 
@@ -203,26 +231,30 @@ def build_trainer(config: Config, folder: Path, callbacks: list[Callback]) -> pl
     """The Lightning trainer for these settings."""
     training = config.training
     stop = EarlyStopping(MONITOR, patience=training.patience, mode="max", min_delta=0.0)
+    options: dict[str, Any] = {
+        "accelerator": training.accelerator,
+        "devices": training.devices,
+        "strategy": training.strategy,
+        "precision": training.precision,
+        "max_epochs": training.epochs,
+        "accumulate_grad_batches": training.accumulate,
+        "gradient_clip_val": training.clip or None,
+        "callbacks": [stop, *callbacks],  # its count must be in the checkpoint the others write
+        "plugins": [PlainCheckpoints()],
+        "enable_progress_bar": any(isinstance(one, RichProgressBar) for one in callbacks),
+        "default_root_dir": folder,
+        "inference_mode": False,  # attributions need gradients in evaluation too
+        "num_sanity_val_steps": 0,
+        "use_distributed_sampler": False,
+        "enable_checkpointing": False,
+        "enable_model_summary": False,
+        "logger": False,
+    }
     with quiet_lightning():
-        return pl.Trainer(
-            accelerator=training.accelerator,
-            devices=training.devices,
-            strategy=training.strategy,
-            precision=training.precision,  # type: ignore[arg-type]
-            max_epochs=training.epochs,
-            accumulate_grad_batches=training.accumulate,
-            gradient_clip_val=training.clip or None,
-            callbacks=[*callbacks, stop],
-            plugins=[PlainCheckpoints()],
-            enable_progress_bar=any(isinstance(one, RichProgressBar) for one in callbacks),
-            default_root_dir=folder,
-            inference_mode=False,  # attributions need gradients in evaluation too
-            num_sanity_val_steps=0,
-            use_distributed_sampler=False,
-            enable_checkpointing=False,
-            enable_model_summary=False,
-            logger=False,
-        )
+        try:
+            return pl.Trainer(**options)
+        except (ValueError, TypeError, RuntimeError, MisconfigurationException) as error:
+            raise UserError(f"training: {one_line(error)}") from error
 
 
 def progress_callbacks(wanted: bool) -> list[Callback]:

@@ -187,8 +187,8 @@ def test_budgets_per_step_are_an_unbiased_draw(encoders):
     counts = [sum(budget in draw for draw in draws) for budget in model.config.budgets]
     assert all(abs(count / 4000 - 0.4) < 0.03 for count in counts)
     assert all(len(set(draw)) == 2 for draw in draws)
-    model.training = False
-    assert tuple(model._training_budgets()) == (1, 5, 10, 20, 50)
+    with torch.no_grad():
+        assert tuple(model._training_budgets()) == (1, 5, 10, 20, 50)
 
 
 def test_the_same_seed_builds_the_same_system(encoders):

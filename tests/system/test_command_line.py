@@ -133,6 +133,36 @@ def test_the_methods_settings_are_defaults_that_options_override(capsys):
     assert "create_graph: true" in shown and "criterion: kl" in shown and "integrated-gradients" in shown
 
 
+def test_the_default_method_has_its_settings(capsys):
+    shown = []
+    for method in ([], ["--method", "slm-fp"]):
+        with pytest.raises(SystemExit):
+            main(["train", *method, "--print_config"])
+        shown.append(capsys.readouterr().out)
+    assert shown[0] == shown[1] and "weight: 0.5" in shown[0]
+
+
+def test_the_settings_of_a_run_train_it_again(trained, reviews, capsys, tmp_path):
+    again = ["train", "--config", trained / "settings.yaml", "--data", reviews, "--out", tmp_path / "again"]
+    assert run(capsys, *again)[0] == 0
+    assert json.loads((tmp_path / "again/run.json").read_text())["method"] == "slm-fp"
+    for name in ("metrics.csv", "settings.yaml"):
+        assert (tmp_path / "again" / name).read_text() == (trained / name).read_text()
+
+
+def test_evaluations_with_other_settings_do_not_overwrite_each_other(trained, reviews, capsys):
+    for options in ([], ["--extractor", "gradient"], ["--budgets", "[50]"], ["--removal", "pad_token"]):
+        assert run(capsys, "evaluate", trained, "--data", reviews, "--split", "dev", *options)[0] == 0
+    names = {folder.name for folder in (trained / "evaluation").iterdir()}
+    assert names >= {"reviews-dev", "reviews-dev-gradient", "reviews-dev-k50", "reviews-dev-pad_token"}
+
+
+def test_a_file_of_nothing_but_test_texts_can_be_evaluated(trained, capsys, tmp_path):
+    data = write_rows(tmp_path / "held_out.jsonl", [row for row in ROWS if row["split"] == "test"][:5])
+    code, out, err = run(capsys, "evaluate", trained, "--data", data)
+    assert code == 0 and "5 texts" in out, err
+
+
 @pytest.mark.parametrize(
     "kind", ["methods", "extractors", "objectives", "criteria", "datasets", "metrics", "encoders", "removals"]
 )
@@ -207,6 +237,8 @@ def test_a_model_that_is_not_ours(capsys, learner, tmp_path):
     (tmp_path / "empty").mkdir()
     assert "not a unirex system" in fails(capsys, "explain", tmp_path / "empty", "fine")
     assert "no such folder" in fails(capsys, "explain", tmp_path / "nothing", "fine")
+    Path("runs").mkdir()
+    assert "no such folder" in fails(capsys, "explain", "runs/typo", "fine")
 
 
 def test_a_pickle_offered_as_a_model_or_an_encoder(capsys, tmp_path, reviews, trained):
@@ -246,6 +278,18 @@ def test_nothing_to_explain_or_too_much_asked(capsys, trained, tmp_path):
         "--extractor_options.stps",
         "3",
     )
+
+
+def test_mistakes_in_evaluate(capsys, trained, reviews, tmp_path):
+    command = ["evaluate", trained, "--data", reviews]
+    assert "batch_size 0" in fails(capsys, *command, "--batch_size", "0")
+    assert "budgets" in fails(capsys, *command, "--budgets", "[]")
+    assert "budgets" in fails(capsys, *command, "--budgets", "[0,500]")
+    assert "name one" in fails(capsys, *command, "--extractor_options.steps", "3")
+    assert "column" in fails(capsys, *command, "--split", "all", "--columns.txt", "review")
+    (tmp_path / "file").write_text("mine")
+    assert "file" in fails(capsys, *command, "--out", tmp_path / "file")
+    assert (tmp_path / "file").read_text() == "mine"
 
 
 def test_a_split_that_is_not_there(capsys, trained, reviews):

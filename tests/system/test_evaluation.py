@@ -8,6 +8,7 @@ import pytest
 import torch
 from transformers import AutoTokenizer
 
+import unirex
 from planted import planted
 from tiny import build_model
 from unirex.encode import collate
@@ -70,6 +71,21 @@ def test_metrics_come_out_of_the_records_file_bit_for_bit(system, tmp_path):
     again = aggregate(read_records(tmp_path / "records.jsonl"), system.labels)
     assert again == results.metrics
     assert json.loads((tmp_path / "metrics.json").read_text())["vanilla + shared-lm"] == results.metrics
+
+
+def test_any_text_survives_the_records_file(system, tmp_path):
+    odd = unirex.Example("odd", ("a good\u2028film\u0085\U0001f600",), "pos", (((2, 6),),))
+    results = evaluate(system, [odd])
+    results.save(tmp_path)
+    assert read_records(tmp_path / "records.jsonl") == list(results.records)
+
+
+def test_budgets_must_be_shares(system):
+    for budgets in ([], [0], [500]):
+        with pytest.raises(UserError, match="budgets"):
+            evaluate(system, DATA["test"], budgets=budgets)
+    with pytest.raises(UserError, match="batch_size 0"):
+        evaluate(system, DATA["test"], batch_size=0)
 
 
 def test_records_keep_the_order_and_the_text_of_the_examples(system):

@@ -2,6 +2,7 @@
 
 import pytest
 import yaml
+from safetensors.torch import load_file, save_file
 
 import unirex
 from planted import planted
@@ -86,8 +87,9 @@ def test_settings_come_from_defaults_method_file_and_caller_in_this_order(tmp_pa
     assert config.training.batch_size == 32  # the default
 
 
-def test_another_extractor_does_not_inherit_the_options_of_the_methods_own():
-    assert resolve("aa-fp", None, {"extractor": "gradient"}).extractor_options == {}
+def test_another_extractor_inherits_the_options_it_knows():
+    assert resolve("aa-fp", None, {"extractor": "gradient"}).extractor_options == {"create_graph": True}
+    assert resolve("aa-fp", None, {"extractor": "deeplift"}).extractor_options == {}
     assert resolve("aa-fp", None, {}).extractor_options == {"create_graph": True}
 
 
@@ -124,6 +126,46 @@ def test_plausibility_without_gold_is_refused_before_training(learner):
     }
     with pytest.raises(UserError, match="no gold rationales"):
         unirex.fit("slm-fp", unirex.Splits(data.info, bare), encoder=str(learner))
+
+
+@pytest.mark.parametrize(
+    ("method", "settings", "said"),
+    [
+        ("vanilla", {"extractor": "shared-lm"}, "has to learn"),
+        ("vanilla", {"extractor_options": {"pooling": "mlp-8-1"}}, "has to learn"),
+        ("slm-fp", {"extractor": "random"}, "cannot learn plausibility"),
+        ("aa-fp", {"extractor": "gradient", "extractor_options": {"create_graph": False}}, "create_graph"),
+        ("aa-f", {"extractor_options": {"steps": 0}}, "steps 0"),
+        ("slm-fp", {"extractor_options": {"dropout": 0.1}}, "MLP heads"),
+        ("vanilla", {"max_length": 4000}, "max_length 4000"),
+        ("vanilla", {"training": {"precision": "foo"}}, "training: "),
+        ("vanilla", {"training": {"learning_rate": -1}}, "learning_rate -1"),
+        ("vanilla", {"training": {"devices": 2, "accelerator": "cpu"}}, "needs a folder"),
+    ],
+)
+def test_settings_that_would_do_nothing_or_fail_later_are_refused(learner, method, settings, said):
+    with pytest.raises(UserError, match=said):
+        unirex.fit(method, planted((8, 4, 4)), encoder=str(learner), **settings)
+
+
+def test_a_trained_system_is_no_encoder(fitted, tmp_path):
+    fitted("vanilla")[0].save_pretrained(tmp_path / "run")
+    with pytest.raises(UserError, match="is a trained unirex system"):
+        unirex.fit("vanilla", planted((8, 4, 4)), encoder=str(tmp_path / "run"))
+
+
+def test_weights_that_are_not_there_are_said(fitted, tmp_path):
+    fitted("slm-fp")[0].save_pretrained(tmp_path / "run")
+    weights = load_file(tmp_path / "run/model.safetensors")
+    kept = {name: value for name, value in weights.items() if "task.head" not in name}
+    save_file(kept, tmp_path / "run/model.safetensors", {"format": "pt"})
+    with pytest.raises(UserError, match="missing"):
+        unirex.load(tmp_path / "run")
+
+
+def test_another_extractor_has_its_own_name(fitted):
+    assert fitted("slm-p")[0].with_extractor("gradient").name == "slm-p + gradient"
+    assert fitted("vanilla")[0].with_extractor("deeplift").name == "vanilla + deeplift"
 
 
 def test_class_weights_must_fit_the_labels(learner):

@@ -2,6 +2,8 @@
 
 import csv
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -56,6 +58,28 @@ def test_a_resumed_run_ends_with_the_weights_of_an_uninterrupted_one(learner, tm
     assert (tmp_path / "whole/metrics.csv").read_text() == (tmp_path / "cut/metrics.csv").read_text()
 
 
+@pytest.mark.parametrize("cut", [4, 5])
+def test_patience_is_remembered_over_an_interruption(learner, tmp_path, monkeypatch, cut):
+    hopeless = settings(learner, epochs=9, patience=1, learning_rate=1e-9)
+    unirex.fit("vanilla", DATA, out=tmp_path / "whole", **hopeless)
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        interrupt_at(patch, cut)  # in the second epoch, the last that patience allows
+        unirex.fit("vanilla", DATA, out=tmp_path / "cut", **hopeless)
+    unirex.fit("vanilla", DATA, out=tmp_path / "cut", resume=True, **hopeless)
+    assert (tmp_path / "whole/metrics.csv").read_text() == (tmp_path / "cut/metrics.csv").read_text()
+
+
+def test_a_kill_between_the_last_epoch_and_the_end_trains_no_further(learner, tmp_path, monkeypatch):
+    hopeless = settings(learner, epochs=9, patience=1, learning_rate=1e-9)
+    unirex.fit("vanilla", DATA, out=tmp_path / "whole", **hopeless)
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(unirex.System, "save_pretrained", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        unirex.fit("vanilla", DATA, out=tmp_path / "cut", **hopeless)
+    unirex.fit("vanilla", DATA, out=tmp_path / "cut", resume=True, **hopeless)
+    assert same(weights(tmp_path / "whole"), weights(tmp_path / "cut"))
+    assert (tmp_path / "whole/metrics.csv").read_text() == (tmp_path / "cut/metrics.csv").read_text()
+
+
 def test_a_run_stopped_before_its_first_epoch_ends_starts_over(learner, tmp_path, monkeypatch):
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         interrupt_at(patch, 2)
@@ -81,6 +105,40 @@ def test_the_resolved_settings_train_the_same_system_again(learner, tmp_path):
     unirex.fit("slm-fp", DATA, out=tmp_path / "one", **settings(learner))
     unirex.fit("slm-fp", DATA, out=tmp_path / "two", config=tmp_path / "one/settings.yaml", progress=False)
     assert same(weights(tmp_path / "one"), weights(tmp_path / "two"))
+
+
+def test_settings_of_another_method_are_refused(learner, tmp_path):
+    unirex.fit("vanilla", DATA, out=tmp_path / "one", **settings(learner, epochs=1))
+    with pytest.raises(UserError, match="for method 'vanilla', not 'slm-fp'"):
+        unirex.fit("slm-fp", DATA, config=tmp_path / "one/settings.yaml")
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "macro_f1", "binary_f1"])
+def test_the_dev_score_is_the_metric_asked_for(learner, tmp_path, metric):
+    unirex.fit("vanilla", DATA, out=tmp_path / "run", **settings(learner, epochs=1, metric=metric))
+    row = next(csv.DictReader((tmp_path / "run/metrics.csv").open()))
+    found = unirex.evaluate(unirex.load(tmp_path / "run"), DATA["dev"]).metrics[metric]
+    assert float(row["dev"]) == pytest.approx(100 * found, abs=1e-3)
+
+
+def test_truncation_is_said(learner, caplog):
+    unirex.fit("vanilla", DATA, max_length=6, **settings(learner, epochs=1))
+    assert "longer than 6 tokens" in caplog.text
+
+
+def test_two_processes_train_one_system(learner, tmp_path):
+    """Data parallelism on CPU: each process its share, one of them writes, both end."""
+    data = tmp_path / "data.jsonl"
+    rows = [(split, e) for split, part in DATA.items() for e in part]
+    lines = [{"text": e.text, "label": e.label, "rationale": e.rationale[0], "split": s} for s, e in rows]
+    data.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    command = [sys.executable, "-m", "unirex.cli", "train", "--data", data, "--out", tmp_path / "run"]
+    command += ["--encoder", learner, "--pooling", "mean", "--training.epochs", "2"]
+    command += ["--training.devices", "2", "--training.accelerator", "cpu", "--training.strategy", "ddp"]
+    done = subprocess.run([str(one) for one in command], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert json.loads((tmp_path / "run/run.json").read_text())["finished"]
+    assert unirex.load(tmp_path / "run").explain("a good film").label in ("neg", "pos")
 
 
 def test_a_used_folder_is_left_alone(learner, tmp_path):

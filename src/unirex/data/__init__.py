@@ -33,7 +33,7 @@ def load_dataset(
     """
     if isinstance(source, str) and source in DATASETS:
         return _load_known(source, seed, columns)
-    path, names = Path(source), _columns(columns)
+    path, names = Path(source), as_columns(columns)
     if not exists(path):
         raise _not_found(source)
     read = _read_folder if path.is_dir() else read_records
@@ -55,7 +55,7 @@ def _load_known(name: str, seed: int, columns: Mapping[str, str] | None) -> Spli
     return splits
 
 
-def _columns(given: Mapping[str, str] | None) -> Columns:
+def as_columns(given: Mapping[str, str] | None) -> Columns:
     roles = [field.name for field in fields(Columns)]
     for role in given or {}:
         if role not in roles:

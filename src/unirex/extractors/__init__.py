@@ -28,13 +28,23 @@ EXTRACTORS = Registry(
 
 def build_extractor(name: str, encoder_config: Any, options: dict[str, Any]) -> nn.Module:
     """The extractor called `name`; an option it does not have is an error, not ignored."""
-    from inspect import signature
-
-    make = EXTRACTORS[name]
-    known = [key for key in signature(make).parameters if key != "encoder_config"]
+    known = option_names(name)
     for key in options:
         if key not in known:
             raise UserError(
                 f"extractor '{name}' has no option '{key}'; its options: {', '.join(known) or 'none'}."
             )
-    return make(encoder_config, **options)
+    return EXTRACTORS[name](encoder_config, **options)
+
+
+def option_names(name: str) -> list[str]:
+    """What can be set about an extractor."""
+    from inspect import signature
+
+    return [key for key in signature(EXTRACTORS[name]).parameters if key != "encoder_config"]
+
+
+def known_options(name: str, options: dict[str, Any]) -> dict[str, Any]:
+    """Those of the options that the extractor has."""
+    known = option_names(name)
+    return {key: value for key, value in options.items() if key in known}

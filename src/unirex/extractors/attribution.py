@@ -52,7 +52,7 @@ def allow_second_order(task: TaskModel) -> None:
     """Switch to the attention that has second derivatives (fused attention has none) and say so."""
     encoder = task.encoder
     if encoder.config._attn_implementation != "eager":
-        log.info("attention switched to 'eager': create_graph needs second derivatives")
+        log.warning("attention switched to 'eager': create_graph needs second derivatives")
         encoder.set_attn_implementation("eager")
 
 

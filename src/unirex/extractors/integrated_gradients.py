@@ -11,6 +11,7 @@ from numpy.polynomial.legendre import leggauss
 from torch import Tensor
 
 from unirex.encode import Batch
+from unirex.errors import UserError
 from unirex.extractors.attribution import Attribution, baseline, embeddings, target_logits
 from unirex.models.task import Pass
 
@@ -42,6 +43,8 @@ class IntegratedGradients(Attribution):
         self, encoder_config: Any, *, steps: int = 3, pooling: str = "sum", create_graph: bool = False
     ) -> None:
         super().__init__(encoder_config, pooling=pooling, create_graph=create_graph)
+        if not isinstance(steps, int) or steps < 1:
+            raise UserError(f"integrated-gradients: steps {steps!r} must be a whole number above 0.")
         self.steps = steps
 
     def attribute(self, full: Pass, target: Tensor, *, create_graph: bool) -> Tensor:

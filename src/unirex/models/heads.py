@@ -17,8 +17,10 @@ def build_head(spec: str, inputs: int, outputs: int, *, dropout: float = 0.0) ->
     [(8, 4), (8, 8), (1, 8)]
     """
     if spec == "linear":
+        if dropout:
+            raise UserError("dropout is for MLP heads; a linear head has no place for it.")
         return nn.Linear(inputs, outputs)
-    match = re.fullmatch(r"mlp-([1-9]\d*)-([1-9]\d*)", spec)
+    match = re.fullmatch(r"mlp-([1-9]\d*)-([1-9]\d*)", str(spec))
     if not match:
         raise UserError(f"unknown head '{spec}'; use 'linear' or 'mlp-<width>-<layers>', as in mlp-2048-2.")
     width, depth = int(match[1]), int(match[2])

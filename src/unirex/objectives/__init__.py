@@ -50,9 +50,4 @@ class Objectives:
                 yield one.name, objective
 
 
-OBJECTIVES: dict[str, type] = {
-    "task": Task,
-    "comprehensiveness": Comprehensiveness,
-    "sufficiency": Sufficiency,
-    "plausibility": Plausibility,
-}
+OBJECTIVES: dict[str, type] = {name: type(one) for name, one in vars(Objectives()).items()}
