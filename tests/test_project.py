@@ -2,6 +2,7 @@
 
 import ast
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -118,3 +119,31 @@ def test_the_versions_agree():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     assert project["version"] == unirex.__version__
     assert "torch==2.13.0" in (ROOT / "constraints.txt").read_text("utf-8").splitlines()
+
+
+def readme_blocks(language: str) -> list[str]:
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```", (ROOT / "README.md").read_text("utf-8"), re.S | re.M)
+    return [code for name, code in blocks if name == language]
+
+
+def test_the_readme_code_runs(learner, tmp_path, monkeypatch, capsys):
+    """As printed, but on a small corpus and a tiny encoder."""
+    import unirex
+    from planted import planted
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(unirex, "load_dataset", lambda name: planted((48, 16, 16)), raising=False)
+    for code in readme_blocks("python"):
+        exec(compile(code.replace('"minilm"', repr(str(learner))), "README.md", "exec"), {})
+    assert "random scores" in capsys.readouterr().out
+    assert (tmp_path / "runs/slm/model.safetensors").exists()
+
+
+def test_the_readme_commands_exist():
+    from unirex.cli import build_parser
+
+    lines = [line for block in readme_blocks("") for line in block.splitlines() if line.startswith("unirex ")]
+    assert len(lines) >= 5
+    for line in lines:
+        arguments = shlex.split(line.partition("#")[0])[1:]
+        assert build_parser(arguments).parse_args(arguments).command == arguments[0]

@@ -230,7 +230,10 @@ def run(trainer: pl.Trainer, learner: Learner, train: Any, dev: Any, checkpoint:
 def build_trainer(config: Config, folder: Path, callbacks: list[Callback]) -> pl.Trainer:
     """The Lightning trainer for these settings."""
     training = config.training
-    stop = EarlyStopping(MONITOR, patience=training.patience, mode="max", min_delta=0.0)
+    # Checked after validation, before `Epochs` writes the checkpoint that must hold its count.
+    stop = EarlyStopping(
+        MONITOR, patience=training.patience, mode="max", min_delta=0.0, check_on_train_epoch_end=False
+    )
     options: dict[str, Any] = {
         "accelerator": training.accelerator,
         "devices": training.devices,
@@ -239,7 +242,7 @@ def build_trainer(config: Config, folder: Path, callbacks: list[Callback]) -> pl
         "max_epochs": training.epochs,
         "accumulate_grad_batches": training.accumulate,
         "gradient_clip_val": training.clip or None,
-        "callbacks": [stop, *callbacks],  # its count must be in the checkpoint the others write
+        "callbacks": [stop, *callbacks],
         "plugins": [PlainCheckpoints()],
         "enable_progress_bar": any(isinstance(one, RichProgressBar) for one in callbacks),
         "default_root_dir": folder,
