@@ -99,7 +99,11 @@ class TextEncoder:
     def _tokenize(self, examples: Sequence[Example]) -> Sequence[Any]:
         segments = [list(column) for column in zip(*(one.segments for one in examples), strict=True)]
         found = self.tokenizer(
-            *segments, truncation="longest_first", max_length=self.max_length, return_offsets_mapping=True
+            *segments,
+            truncation="longest_first",
+            max_length=self.max_length,
+            return_offsets_mapping=True,
+            split_special_tokens=True,  # "[SEP]" in somebody's text is text
         )
         return found.encodings or []
 
@@ -123,7 +127,9 @@ class TextEncoder:
         if not tokens.overflowing:
             return 0
         # Counted anew: the overflow of a pair lists its tokens many times over.
-        whole = self.tokenizer(*example.segments, add_special_tokens=False, verbose=False)
+        whole = self.tokenizer(
+            *example.segments, add_special_tokens=False, split_special_tokens=True, verbose=False
+        )
         return len(whole.input_ids) - tokens.special_tokens_mask.count(0)
 
     def _selectable(self, ids: list[int], special: list[bool]) -> list[bool]:

@@ -234,7 +234,10 @@ def faithfulness_metrics(records: Sequence[Record]) -> dict[str, float]:
 
 
 def plausibility_metrics(records: Sequence[Record]) -> dict[str, float]:
-    """Whether the rationales are what a person marked; only over texts somebody marked something in."""
+    """Whether the rationales are what a person marked; only over texts somebody marked something in.
+
+    Paper: counts [CLS] and [SEP] as unmarked tokens too; here only tokens that can be selected count.
+    """
     marked = [
         (np.array(r.scores), np.array(r.gold, dtype=bool), r) for r in records if r.gold and any(r.gold)
     ]

@@ -4,6 +4,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from transformers import PreTrainedTokenizerFast
 
 import tiny
 from unirex import evaluate
@@ -234,3 +235,14 @@ def test_like_lengths_run_together():
     assert padded < 1.1 * sum(lengths)
     longest = [max(lengths[i] for i in batch) for batch in by_length(lengths, 8)]
     assert longest == sorted(longest, reverse=True)
+
+
+def test_a_special_token_in_somebodys_text_is_text(encoders):
+    for family, text in (("bert", "a [SEP] film [PAD] x"), ("roberta", "a </s> film <pad> x")):
+        tokens = PreTrainedTokenizerFast.from_pretrained(encoders(family))
+        encoded = TextEncoder(tokens, 60, ("neg", "pos")).encode([Example("0", (text,))])[0]
+        marks = [
+            token in tokens.all_special_ids and token != tokens.unk_token_id for token in encoded.input_ids
+        ]
+        assert marks == encoded.special  # only those around the text
+        assert marks.count(True) == 2
