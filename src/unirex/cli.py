@@ -33,7 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (UserError, argparse.ArgumentError, jsonargparse.ArgumentError) as error:
         if debug:
             traceback.print_exc()
-        print(f"unirex: error: {nearest_option(one_line(error), known_options())}", file=sys.stderr)
+        print(f"unirex: error: {nearest_option(one_line(error), known_options(arguments))}", file=sys.stderr)
         return 2
     except BrokenPipeError:  # `unirex … | head`
         sys.stderr.close()
@@ -177,9 +177,12 @@ def run(parsed: Namespace) -> int:
     return getattr(cli_commands, parsed.command)(options)
 
 
-def known_options() -> list[str]:
-    """Every option of `train`, for "did you mean"."""
-    return [*OWN, "config", *flat(plain(Config()))]
+def known_options(arguments: Sequence[str]) -> list[str]:
+    """Every option of the command that was called, for "did you mean"."""
+    command = next((one for one in arguments if one in COMMANDS), "train")
+    parser = ArgumentParser(exit_on_error=False)
+    COMMANDS[command][0](parser, ())
+    return [option.lstrip("-") for action in parser._actions for option in action.option_strings]
 
 
 def value_of(option: str, arguments: Sequence[str]) -> str | None:

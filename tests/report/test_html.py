@@ -139,7 +139,7 @@ def test_curves_have_a_line_a_name_and_a_legend_entry_per_row():
 
 def test_systems_are_aligned_by_index_even_when_one_is_short():
     page = Page(compared(systems={"ours": [REVIEW, REVIEW], "theirs": [REVIEW]}))
-    assert page.texts("h4") == ["Marked by a person", "ours", "theirs", "Marked by a person", "ours"]
+    assert page.texts("h4") == ["Gold rationale", "ours", "theirs", "Gold rationale", "ours"]
 
 
 def test_empty_pages_are_still_pages():

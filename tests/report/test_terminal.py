@@ -45,7 +45,7 @@ def test_selected_words_are_bold_and_underlined_on_a_graded_background():
 def test_without_colour_the_rationale_is_still_named():
     out = shown(REVIEW)
     assert "rationale, 20 % of the tokens: witty · gorgeous" in out
-    assert "marked by a person: gorgeous" in out
+    assert "gold rationale: gorgeous" in out
     assert "93.1 %" in out and "\x1b" not in out
 
 
@@ -58,8 +58,8 @@ def test_right_and_wrong_are_said_only_when_known(gold_label, words):
 
 
 def test_gold_that_nobody_gave_is_not_shown():
-    assert "marked by a person" not in shown(replace(REVIEW, gold_spans=None))
-    assert "marked by a person: nothing" in shown(replace(REVIEW, gold_spans=()))
+    assert "gold rationale" not in shown(replace(REVIEW, gold_spans=None))
+    assert "gold rationale: nothing" in shown(replace(REVIEW, gold_spans=()))
 
 
 def test_truncation_is_told():

@@ -232,6 +232,11 @@ def test_option_with_a_typo_or_a_wrong_value(capsys, reviews):
     assert "training.epochs" in fails(capsys, *TRAIN, "--data", reviews, "--training.epochs", "many")
 
 
+def test_the_nearest_option_is_one_of_the_command(capsys, trained, tmp_path):
+    assert "did you mean 'column'" in fails(capsys, "explain", trained, "fine", "--colum", "review")
+    assert "did you mean 'split'" in fails(capsys, "evaluate", trained, "--data", "demo", "--splt", "dev")
+
+
 def test_a_model_that_is_not_ours(capsys, learner, tmp_path):
     assert "not a unirex system" in fails(capsys, "explain", learner, "fine")
     (tmp_path / "empty").mkdir()

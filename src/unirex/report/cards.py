@@ -57,7 +57,7 @@ def gold(explanation: Explanation, *, heading: str) -> Html:
     """What a person says: the gold label and the words they marked; nothing where neither is known."""
     if explanation.gold_label is None and explanation.gold_spans is None:
         return Html("")
-    parts = [element(heading, "Marked by a person")]
+    parts = [element(heading, "Gold rationale")]
     if explanation.gold_label is not None:
         chip = element("span", str(explanation.gold_label), class_="chip gold-chip", dir="auto")
         parts.append(element("p", chip, element("span", "gold label", class_="muted"), class_="verdict"))

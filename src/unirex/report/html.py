@@ -118,7 +118,7 @@ def _key() -> Html:
             "the stronger the colour, the more a word mattered to the system",
         ),
         (element("mark", "underlined", class_="s6"), "its rationale: the words it would show as its reasons"),
-        (element("span", "dotted", class_="gold-mark"), "what a person marked as the reasons"),
+        (element("span", "dotted", class_="gold-mark"), "what the data mark as the reasons (gold)"),
     ]
     return element("ul", *(element("li", sign, " ", says) for sign, says in items), class_="key")
 

@@ -30,7 +30,7 @@ def render(explanation: Explanation) -> RenderableType:
     parts: list[RenderableType] = [_text(rationale_pieces(explanation)), Text(), _bars(explanation)]
     parts.append(_named(f"rationale, {budget(explanation)}", explanation.spans))
     if explanation.gold_spans is not None:
-        parts += [_named("marked by a person", explanation.gold_spans), _text(gold_pieces(explanation))]
+        parts += [_named("gold rationale", explanation.gold_spans), _text(gold_pieces(explanation))]
     if explanation.truncated > 0:
         parts.append(Text(truncation(explanation), style="yellow"))
     return Panel(Group(*parts), title=_title(explanation), title_align="left", padding=(1, 2))
