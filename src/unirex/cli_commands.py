@@ -38,8 +38,10 @@ def train(options: Namespace) -> int:
         )
         return 130
     print(f"{system.name}: trained on {len(data['train'])} texts, saved in {options.out}")
-    columns = "".join(f" --columns.{key} {value}" for key, value in options.columns.items())
-    print(f"next: unirex evaluate {options.out} --data {options.data}{columns}")
+    again = "".join(f" --columns.{key} {value}" for key, value in options.columns.items())
+    if options.rationale_format != "auto":
+        again += f" --rationale_format {options.rationale_format}"
+    print(f"next: unirex evaluate {options.out} --data {options.data}{again}")
     return 0
 
 
