@@ -94,7 +94,7 @@ def notes(data: Splits) -> tuple[str, ...]:
         "grammar that marks the words which decide as it writes them.",
         "Comp, Suff and CSD: over rationales of 1, 5, 10, 20 and 50 % of the tokens (sum / 6, as in the "
         "paper); tokens are deleted.",
-        "A demonstration, not a benchmark: the corpus and SLM-FP's settings were chosen so that the difference "
-        "shows within minutes (see the README).",
+        "A demonstration, not a benchmark: the corpus and SLM-FP's settings were chosen so that the "
+        "difference shows within minutes (see the README).",
         "Rows marked “random scores” are the same classifier with rationales drawn at random: the floor.",
     )
