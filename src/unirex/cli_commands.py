@@ -10,6 +10,7 @@ from pathlib import Path
 from jsonargparse import Namespace
 from rich.console import Console
 
+from unirex.cli import OWN
 from unirex.data import DATASETS, as_columns, load_dataset
 from unirex.data.example import Example
 from unirex.data.tabular import read_records, read_texts
@@ -28,7 +29,7 @@ def train(options: Namespace) -> int:
             raise UserError(f"train needs --{name}, as in --{name} {example}")
     data = load_dataset(options.data, columns=options.columns, rationale_format=options.rationale_format)
     settings = options.as_dict()
-    for name in ("method", "data", "columns", "rationale_format", "out", "resume", "config"):
+    for name in (*OWN, "config"):
         settings.pop(name, None)
     try:
         system = fit(options.method, data, out=options.out, resume=options.resume, config=settings)

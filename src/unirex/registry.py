@@ -43,7 +43,3 @@ class Registry(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len({**self.places, **self.loaded})
-
-    def add(self, name: str, thing: Any) -> None:
-        """Make a thing of your own known by name."""
-        self.loaded[name] = thing
