@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: install demo test lint check bench clean
+.PHONY: install demo test test-real lint check bench clean
 
 install: $(INSTALLED)
 
@@ -19,6 +19,10 @@ demo: install
 
 test: install
 	HF_HUB_OFFLINE=1 $(BIN)/python -m pytest
+
+test-real: install
+	@test -n "$(UNIREX_DATA)" || { echo "test-real needs the datasets: UNIREX_DATA=folder make test-real"; exit 1; }
+	HF_HUB_OFFLINE=1 $(BIN)/python -m pytest -m realdata tests/real
 
 lint: install
 	$(BIN)/ruff format --check .

@@ -16,7 +16,8 @@ from rich.console import Console
 from rich.table import Table
 
 import unirex
-from unirex.encode import Batch, LengthGroupedBatches, collate
+from unirex.batch import Batch, collate
+from unirex.batching import LengthGroupedBatches
 from unirex.methods import build_system, resolve
 from unirex.modeling import RationaleModel
 from unirex.models.task import Pass

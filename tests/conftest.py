@@ -3,6 +3,7 @@
 import os
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ["UNIREX_CACHE"] = "off"  # tests leave nothing behind; those of the cache say where it is
 
 import pytest
 from hypothesis import settings

@@ -18,8 +18,11 @@ TASK = "rationale-classification"
 LINE = (
     ("errors", "registry", "light", "files"),
     ("data",),
-    ("explanation",),
+    ("explanation", "gold"),
+    ("batch", "batching", "truncate"),
+    ("sequence",),
     ("encode",),
+    ("encodings",),
     ("models",),
     ("extractors",),
     ("select", "perturb"),
@@ -34,7 +37,7 @@ LINE = (
     ("report",),
     ("evaluation",),
     ("demo",),
-    ("cli_list", "cli_commands", "cli"),
+    ("cli_list", "cli_commands", "cli", "cli_data", "cli_data_commands"),
 )
 PLACE = {name: place for place, names in enumerate(LINE) for name in names}
 FILES = [path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py"]

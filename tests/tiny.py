@@ -19,9 +19,10 @@ from transformers import (
     RobertaConfig,
 )
 
+from unirex.batch import Batch, collate
 from unirex.config import Config
 from unirex.data.example import Example
-from unirex.encode import Batch, TextEncoder, collate
+from unirex.encode import TextEncoder
 from unirex.modeling import RationaleModel
 
 SENTENCES = (

@@ -1,4 +1,4 @@
-"""The command line: `unirex train | evaluate | explain | list | demo`; heavy imports wait until needed."""
+"""The command line: `unirex train | evaluate | explain | data | list | demo`; heavy imports wait."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ import jsonargparse
 from jsonargparse import ArgumentParser, Namespace
 
 import unirex
+from unirex import cli_data
+from unirex.cli_data import READING, reading_options
 from unirex.cli_list import KINDS, listed
 from unirex.config import Config
 from unirex.errors import UserError, one_line
@@ -19,7 +21,7 @@ from unirex.methods import method_names, method_settings
 from unirex.settings import check_keys, flat, nearest_option, plain, read_settings
 
 METHOD = "slm-fp"
-OWN = ("method", "data", "columns", "rationale_format", "out", "resume")  # of `train`, beside the settings
+OWN = ("method", "data", *READING, "data_options", "out", "resume")  # of `train`, beside the settings
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -61,8 +63,8 @@ def build_parser(arguments: Sequence[str] = ()) -> ArgumentParser:
     commands = parser.add_subcommands(required=False, dest="command")
     for name, (make, about) in COMMANDS.items():
         sub = ArgumentParser(exit_on_error=False, allow_abbrev=False, description=about)
-        make(sub, arguments)
         commands.add_subcommand(name, sub, help=about)
+        make(sub, arguments)  # after, as jsonargparse takes levels of sub-commands from the outside in
     return parser
 
 
@@ -70,13 +72,8 @@ def train_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     """Options of `train`: every setting, with the method's defaults."""
     parser.add_argument("--config", action="config", help="settings as a YAML file")
     parser.add_argument("--method", default=METHOD, help=f"one of {', '.join(method_names())}")
-    parser.add_argument("--data", type=str, help="a dataset name or a file: JSONL, CSV, TSV, Parquet")
-    parser.add_argument(
-        "--columns", type=dict[str, str], default={}, help="what the file calls text, label, …"
-    )
-    parser.add_argument(
-        "--rationale_format", type=str, default="auto", help="auto, characters, words or flags"
-    )
+    parser.add_argument("--data", type=str, help="a dataset name, a file or a folder")
+    dataset_options(parser)
     parser.add_argument("--out", type=str, help="folder for the run; must be new")
     parser.add_argument("--resume", action="store_true", help="go on with the run in --out")
     parser.add_class_arguments(Config)
@@ -88,6 +85,14 @@ def train_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     if diff["extractor"] != (value_of("--extractor", arguments) or given.get("extractor", diff["extractor"])):
         diff.pop("extractor_options", None)  # `resolve` keeps those the other extractor knows
     parser.set_defaults(flat(diff, keep=("extractor_options",)))
+
+
+def dataset_options(parser: ArgumentParser) -> None:
+    """How the data is read; named apart from the settings of a system."""
+    reading_options(parser)
+    parser.add_argument(
+        "--data_options", type=dict[str, Any], default={}, help="those of the dataset or format"
+    )
 
 
 def checked_file(path: str | None) -> dict[str, Any]:
@@ -105,13 +110,8 @@ def checked_file(path: str | None) -> dict[str, Any]:
 def evaluate_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     """Options of `evaluate`."""
     parser.add_argument("run", type=str, help="folder of a trained system")
-    parser.add_argument("--data", type=str, required=True, help="a dataset name or a file")
-    parser.add_argument(
-        "--columns", type=dict[str, str], default={}, help="what the file calls text, label, …"
-    )
-    parser.add_argument(
-        "--rationale_format", type=str, default="auto", help="auto, characters, words or flags"
-    )
+    parser.add_argument("--data", type=str, required=True, help="a dataset name, a file or a folder")
+    dataset_options(parser)
     parser.add_argument("--split", type=str, default="test", help="train, dev, test, or all rows of the file")
     parser.add_argument("--extractor", type=str, help="explain by another algorithm than the system's own")
     parser.add_argument("--extractor_options", type=dict[str, Any], default={}, help="its options")
@@ -126,11 +126,15 @@ def evaluate_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
 def explain_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     """Options of `explain`."""
     parser.add_argument("run", type=str, help="folder of a trained system")
-    parser.add_argument("texts", type=str, nargs="*", help="texts to explain")
+    parser.add_argument("texts", type=str, nargs="*", help="texts to explain; for pairs, two for each")
     parser.add_argument(
         "--file", type=str, help="a file of texts: JSONL, CSV, TSV, Parquet, or one a line (.txt)"
     )
-    parser.add_argument("--column", type=str, default="text", help="the file's column that holds the text")
+    parser.add_argument("--data", type=str, help="examples of a dataset: a name, a file or a folder")
+    dataset_options(parser)
+    parser.add_argument("--split", type=str, default="test", help="of --data")
+    parser.add_argument("--number", type=int, help="of --data: the first so many")
+    parser.add_argument("--choices", type=list[str], help='answers to choose from: \'["sea", "sky"]\'')
     parser.add_argument(
         "--budget", type=float, default=20.0, help="size of the rationale, in per cent of the tokens"
     )
@@ -158,6 +162,7 @@ COMMANDS: dict[str, tuple[Callable[[ArgumentParser, Sequence[str]], None], str]]
     "train": (train_options, "Train a system on your data."),
     "evaluate": (evaluate_options, "Measure accuracy, faithfulness and plausibility."),
     "explain": (explain_options, "Classify texts and show the reasons."),
+    "data": (cli_data.data_options, "Look at datasets: list, stats, check, show, convert, download."),
     "list": (list_options, "List what can be named in a setting."),
     "demo": (demo_options, "Train and compare two systems on the embedded corpus."),
 }
@@ -172,6 +177,8 @@ def run(parsed: Namespace) -> int:
     if parsed.command == "list":
         print(listed(options.kind))
         return 0
+    if parsed.command == "data":
+        return cli_data.data(options)
     from unirex import cli_commands  # heavy
 
     return getattr(cli_commands, parsed.command)(options)
@@ -180,6 +187,8 @@ def run(parsed: Namespace) -> int:
 def known_options(arguments: Sequence[str]) -> list[str]:
     """Every option of the command that was called, for "did you mean"."""
     command = next((one for one in arguments if one in COMMANDS), "train")
+    if command == "data":
+        return cli_data.known_options(arguments)
     parser = ArgumentParser(exit_on_error=False)
     COMMANDS[command][0](parser, ())
     return [option.lstrip("-") for action in parser._actions for option in action.option_strings]

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from jsonargparse import Namespace
 from rich.console import Console
 
 from unirex.cli import OWN
-from unirex.data import DATASETS, as_columns, load_dataset
-from unirex.data.example import Example
-from unirex.data.tabular import read_records, read_texts
+from unirex.cli_data import READING
+from unirex.data import DATASETS, as_columns, load_dataset, load_records
+from unirex.data.example import Example, Splits
+from unirex.data.tabular import read_inputs
 from unirex.errors import UserError
 from unirex.explanation import Explanation
 from unirex.files import replace_file, write_file
@@ -27,7 +31,7 @@ def train(options: Namespace) -> int:
     for name, example in (("data", "reviews.jsonl"), ("out", "runs/mine")):
         if not options[name]:
             raise UserError(f"train needs --{name}, as in --{name} {example}")
-    data = load_dataset(options.data, columns=options.columns, rationale_format=options.rationale_format)
+    data = asked_data(options)
     settings = options.as_dict()
     for name in (*OWN, "config"):
         settings.pop(name, None)
@@ -39,11 +43,36 @@ def train(options: Namespace) -> int:
         )
         return 130
     print(f"{system.name}: trained on {len(data['train'])} texts, saved in {options.out}")
-    again = "".join(f" --columns.{key} {value}" for key, value in options.columns.items())
-    if options.rationale_format != "auto":
-        again += f" --rationale_format {options.rationale_format}"
-    print(f"next: unirex evaluate {options.out} --data {options.data}{again}")
+    print(f"next: unirex evaluate {options.out} --data {options.data}{as_typed(options)}")
     return 0
+
+
+def asked_data(options: Namespace) -> Splits:
+    """The dataset an option `--data` names, read as the others say."""
+    return load_dataset(options.data, **reading(options), **options.data_options)
+
+
+def reading(options: Namespace) -> dict[str, Any]:
+    """How data is to be read."""
+    return {name: options[name] for name in READING}
+
+
+def as_typed(options: Namespace) -> str:
+    """The reading options that were given, for the next command."""
+    usual: dict[str, Any] = {
+        "root": None,
+        "format": "auto",
+        "columns": {},
+        "rationale_format": "auto",
+        "annotators": "union",
+    }
+    given = [(name, options[name]) for name in READING if options[name] != usual[name]]
+    given += [("data_options", options.data_options)] if options.data_options else []
+    words = []
+    for name, value in given:
+        table = value.items() if isinstance(value, dict) else [("", value)]
+        words += [f" --{name}{'.' if key else ''}{key} {shlex.quote(str(one))}" for key, one in table]
+    return "".join(words)
 
 
 def evaluate(options: Namespace) -> int:
@@ -77,12 +106,12 @@ def evaluation_name(options: Namespace) -> str:
 
 def evaluated_examples(options: Namespace) -> Sequence[Example]:
     """The examples of the chosen split, or every row of a file."""
-    path, columns = Path(options.data), options.columns
-    if path.is_file() and options.data not in DATASETS:
-        records = read_records(path, columns=as_columns(columns), rationale_format=options.rationale_format)
+    if options.data not in DATASETS and (options.split == "all" or Path(options.data).is_file()):
+        given = {name: value for name, value in reading(options).items() if name != "root"}
+        records = load_records(options.data, **given, **options.data_options)
         if options.split == "all" or {record.split for record in records} == {options.split}:
             return [record.example for record in records]  # also a file of nothing but test texts
-    data = load_dataset(options.data, columns=columns, rationale_format=options.rationale_format)
+    data = asked_data(options)
     if options.split == "all":
         return [example for part in data.values() for example in part]
     if options.split not in data:
@@ -95,7 +124,7 @@ def explain(options: Namespace) -> int:
     check_explain(options)
     system = explained_by(load(options.run), options)
     explanations = system.explain_all(
-        asked_examples(options), budget=options.budget, selector=options.selector
+        asked_examples(options, system), budget=options.budget, selector=options.selector
     )
     if options.out:
         write_jsonl(Path(options.out), explanations)
@@ -112,8 +141,12 @@ def explain(options: Namespace) -> int:
 def check_explain(options: Namespace) -> None:
     """Something to explain, one place to put it, and nothing to overwrite there."""
     check_budget(options.budget)
-    if bool(options.texts) == bool(options.file):
-        raise UserError('explain needs texts or --file: unirex explain RUN "a fine film" | --file texts.csv')
+    if sum(map(bool, (options.texts, options.file, options.data))) != 1:
+        raise UserError(
+            'explain needs texts, --file or --data: unirex explain RUN "a fine film" | --file texts.csv'
+        )
+    if options.choices and not options.texts:
+        raise UserError("--choices are for texts on the command line; a file has a column for them.")
     if sum(map(bool, (options.json, options.html, options.out))) > 1:
         raise UserError("choose one of --json, --html and --out.")
     for target in (options.html, options.out):
@@ -121,13 +154,19 @@ def check_explain(options: Namespace) -> None:
             raise UserError(f"{target} exists already; move it away or choose another name.")
 
 
-def asked_examples(options: Namespace) -> Iterator[Example]:
-    """The texts to explain, one at a time."""
+def asked_examples(options: Namespace, system: System) -> Iterable[Example]:
+    """What is to be explained: rows of a file, examples of a dataset, or the texts of the command line."""
     if options.file:
-        for place, text in read_texts(options.file, column=options.column):
-            yield Example(place, (text,))
-    else:
-        yield from (as_example(text, number) for number, text in enumerate(options.texts))
+        columns = as_columns(options.columns)
+        return (record.example for record in read_inputs(options.file, columns=columns))
+    if options.data:
+        return islice(evaluated_examples(options), options.number)
+    size = system.model.config.built_layout().segments or 1
+    if len(options.texts) % size:
+        raise UserError(f"this system reads {size} texts at a time, but there are {len(options.texts)}.")
+    groups = (tuple(options.texts[start : start + size]) for start in range(0, len(options.texts), size))
+    given = {} if options.choices is None else {"choices": options.choices}
+    return [as_example({"segments": group, **given}, number) for number, group in enumerate(groups)]
 
 
 def explained_by(system: System, options: Namespace) -> System:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
+from unirex.batch import Batch, Encoded, Tokens
 from unirex.data.example import Example, Label
-from unirex.encode import Batch, Encoded, warn_truncated
+from unirex.encode import warn_truncated
 from unirex.errors import UserError
 from unirex.extractors.heuristic import Random
 from unirex.files import write_file
@@ -35,6 +36,16 @@ COLUMNS = (
 
 
 @dataclass(frozen=True, slots=True)
+class Scored:
+    """One sequence's tokens and what was thought of them."""
+
+    tokens: tuple[tuple[int, int, int], ...]  # segment, start, end of every selectable token
+    scores: tuple[float, ...]
+    gold: tuple[bool, ...] | None
+    selected: tuple[tuple[int, ...], ...]  # per budget: numbers of the selected tokens
+
+
+@dataclass(frozen=True, slots=True)
 class Record:
     """All that evaluation saw of one example: every metric can be computed again from it."""
 
@@ -43,15 +54,13 @@ class Record:
     label: Label | None
     predicted: Label
     probabilities: tuple[float, ...]  # in label order
-    tokens: tuple[tuple[int, int, int], ...]  # segment, start, end of every selectable token
-    scores: tuple[float, ...]
-    gold: tuple[bool, ...] | None
+    sequences: tuple[Scored, ...]  # one, or one for each choice
     budgets: tuple[float, ...]
-    selected: tuple[tuple[int, ...], ...]  # per budget: numbers of the selected tokens
     removed: tuple[float, ...]  # per budget: p(predicted) without the rationale
     kept: tuple[float, ...]  # per budget: p(predicted) from the rationale alone
     removal: str
     truncated: int = 0
+    choices: tuple[str, ...] | None = None
 
     @property
     def full(self) -> float:
@@ -128,10 +137,10 @@ def evaluate(
         with evaluating(system.model):
             step = system.model.step(batch, budgets=budgets, removal=chosen)
             some = [examples[number] for number in numbers]
-            records.update(zip(numbers, batch_records(step, some, encoded, system.labels), strict=True))
+            records.update(zip(numbers, batch_records(step, some, encoded, system.answers), strict=True))
             if floor:
                 chance = replace(step, extractor=Random(None))
-                floors.update(zip(numbers, batch_records(chance, some, encoded, system.labels), strict=True))
+                floors.update(zip(numbers, batch_records(chance, some, encoded, system.answers), strict=True))
     warn_truncated([record.truncated for record in records.values()], system.model.config.max_length)
     return Results(
         name=name or system.name,
@@ -151,40 +160,54 @@ def check_evaluable(system: System, examples: Sequence[Example]) -> None:
 
 
 def batch_records(
-    step: Step, examples: Sequence[Example], encoded: Sequence[Encoded], labels: Sequence[Label]
+    step: Step,
+    examples: Sequence[Example],
+    encoded: Sequence[Encoded],
+    answers: Callable[[int], Sequence[Label]],
 ) -> list[Record]:
-    """One record per text of the batch."""
+    """One record per example of the batch; `answers` says what so many logits stand for."""
     probabilities = step.full.logits.softmax(-1).tolist()
     removed, kept = (
         target_probability(step.dropped_logits, step.target),
         target_probability(step.kept_logits, step.target),
     )
-    scores, masks = step.scores.tolist(), step.masks.tolist()
-    removal = step.perturber.removal
+    scored = batch_scores(step, [tokens for one in encoded for tokens in one.sequences])
     found = []
-    for row, (example, tokens) in enumerate(zip(examples, encoded, strict=True)):
-        places = [place for place, flag in enumerate(tokens.selectable) if flag]
+    for row, (example, one) in enumerate(zip(examples, encoded, strict=True)):
+        labels = answers(len(one.sequences))
         found.append(
             Record(
                 id=example.id,
                 segments=example.segments,
                 label=example.label,
                 predicted=labels[int(step.target[row])],
-                probabilities=tuple(probabilities[row]),
-                tokens=tuple((*tokens.spans[place],) for place in places),
-                scores=tuple(scores[row][place] for place in places),
-                gold=None if tokens.rationale is None else tuple(tokens.rationale[place] for place in places),
+                probabilities=tuple(probabilities[row][: len(labels)]),
+                sequences=tuple(next(scored) for _ in one.sequences),
                 budgets=tuple(step.budgets),
-                selected=tuple(
-                    tuple(number for number, place in enumerate(places) if mask[row][place]) for mask in masks
-                ),
                 removed=tuple(values[row] for values in removed),
                 kept=tuple(values[row] for values in kept),
-                removal=removal,
-                truncated=tokens.truncated,
+                removal=step.perturber.removal,
+                truncated=one.truncated,
+                choices=example.choices,
             )
         )
     return found
+
+
+def batch_scores(step: Step, sequences: Sequence[Tokens]) -> Iterator[Scored]:
+    """What was thought of the selectable tokens of every sequence of the batch."""
+    scores, masks = step.scores.tolist(), step.masks.tolist()
+    for row, tokens in enumerate(sequences):
+        places = tokens.selectable.nonzero()[0].tolist()
+        gold = tokens.rationale
+        yield Scored(
+            tokens=tuple(map(tuple, tokens.spans[places].tolist())),
+            scores=tuple(scores[row][place] for place in places),
+            gold=None if gold is None else tuple(gold[places].tolist()),
+            selected=tuple(
+                tuple(number for number, place in enumerate(places) if mask[row][place]) for mask in masks
+            ),
+        )
 
 
 def target_probability(logits: Tensor, target: Tensor) -> list[list[float]]:
@@ -195,11 +218,7 @@ def target_probability(logits: Tensor, target: Tensor) -> list[list[float]]:
 
 def aggregate(records: Sequence[Record], labels: Sequence[Label]) -> dict[str, float]:
     """Every metric by name; means are over examples, never over batches."""
-    return (
-        task_metrics(records, labels)
-        | faithfulness_metrics(records)
-        | plausibility_metrics([record for record in records if record.gold is not None])
-    )
+    return task_metrics(records, labels) | faithfulness_metrics(records) | plausibility_metrics(records)
 
 
 def task_metrics(records: Sequence[Record], labels: Sequence[Label]) -> dict[str, float]:
@@ -238,19 +257,28 @@ def plausibility_metrics(records: Sequence[Record]) -> dict[str, float]:
 
     Paper: counts [CLS] and [SEP] as unmarked tokens too; here only tokens that can be selected count.
     """
-    marked = [
-        (np.array(r.scores), np.array(r.gold, dtype=bool), r) for r in records if r.gold and any(r.gold)
-    ]
+    marked = [[one for one in record.sequences if one.gold and any(one.gold)] for record in records]
+    marked = [sequences for sequences in marked if sequences]
     if not marked:
         return {}
+
+    def average(metric: Callable[[Any, Any], float], predicted: Callable[[Scored], Any]) -> float:
+        """Over the sequences of an example, then over examples."""
+        return mean(
+            mean(metric(predicted(one), np.array(one.gold, dtype=bool)) for one in sequences)
+            for sequences in marked
+        )
+
     found = {
-        "auprc": mean(plausibility.auprc(scores, gold) for scores, gold, _ in marked),
-        "token_f1_macro2": mean(plausibility.token_f1_macro2(scores > 0, gold) for scores, gold, _ in marked),
-        "token_f1": mean(plausibility.token_f1(scores > 0, gold) for scores, gold, _ in marked),
+        "auprc": average(plausibility.auprc, lambda one: np.array(one.scores)),
+        "token_f1_macro2": average(plausibility.token_f1_macro2, lambda one: np.array(one.scores) > 0),
+        "token_f1": average(plausibility.token_f1, lambda one: np.array(one.scores) > 0),
     }
-    for index, budget in enumerate(marked[0][2].budgets):
-        chosen = [(np.isin(np.arange(len(gold)), record.selected[index]), gold) for _, gold, record in marked]
-        found[f"token_f1@{budget:g}"] = mean(plausibility.token_f1(mask, gold) for mask, gold in chosen)
+    for index, budget in enumerate(records[0].budgets):
+        found[f"token_f1@{budget:g}"] = average(
+            plausibility.token_f1,
+            lambda one, index=index: np.isin(np.arange(len(one.scores)), one.selected[index]),  # type: ignore[misc]
+        )
     return found
 
 
@@ -275,7 +303,11 @@ def record_from(plain: Mapping[str, Any]) -> Record:
     def frozen(value: Any) -> Any:
         return tuple(frozen(one) for one in value) if isinstance(value, list) else value
 
-    return Record(**{name: frozen(value) for name, value in plain.items()})
+    values = {name: frozen(value) for name, value in plain.items() if name != "sequences"}
+    sequences = tuple(
+        Scored(**{name: frozen(value) for name, value in one.items()}) for one in plain["sequences"]
+    )
+    return Record(sequences=sequences, **values)
 
 
 def shown(

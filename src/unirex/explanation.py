@@ -36,7 +36,8 @@ class Explanation:
 
     `tokens` are what the system really scored and selected; `words` are the blank-separated words they
     belong to (score: the highest of its tokens; selected: any of its tokens); `spans` are the runs of
-    selected words.
+    selected words. Where the answer is one of several `choices`, it is a letter, and the segments are those
+    of the sequence that won: the last is the chosen text.
     """
 
     segments: tuple[str, ...]
@@ -50,6 +51,7 @@ class Explanation:
     id: str | None = None
     gold_label: Label | None = None
     gold_spans: tuple[Span, ...] | None = None
+    choices: tuple[str, ...] | None = None  # in the order of their letters
 
     @property
     def text(self) -> str:

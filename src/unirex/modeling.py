@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import torch
@@ -17,8 +17,9 @@ from transformers import (
 )
 from transformers.utils import ModelOutput
 
+from unirex.batch import Batch
 from unirex.config import Config
-from unirex.encode import Batch
+from unirex.data.layout import Layout
 from unirex.errors import UserError
 from unirex.extractors import build_extractor
 from unirex.models.encoders import encoder_source, load_encoder, load_pretrained, pooler_option
@@ -36,6 +37,9 @@ class RationaleConfig(PreTrainedConfig):
     encoder: Any = None  # the encoder's configuration
     pooling: str = "mean"
     max_length: int = 512
+    truncation: str = "head"
+    stride: int | None = None
+    layout: Any = None  # what an example consists of: see `Layout`
     labels: Any = ("0", "1")  # with their types: strings, ints, bools
     extractor: str = "shared-lm"
     extractor_options: Any = None
@@ -57,9 +61,14 @@ class RationaleConfig(PreTrainedConfig):
         self.labels = tuple(self.labels)
         self.budgets = tuple(self.budgets)
         self.extractor_options = dict(self.extractor_options or {})
+        self.layout = asdict(self.layout) if isinstance(self.layout, Layout) else dict(self.layout or {})
         self.id2label = {index: str(label) for index, label in enumerate(self.labels)}
         self.label2id = {name: index for index, name in self.id2label.items()}
         super().__post_init__(**kwargs)
+
+    def built_layout(self) -> Layout:
+        """What an example consists of."""
+        return Layout.from_dict(self.layout)
 
     def built_objectives(self) -> Objectives:
         """The objectives as callables."""
@@ -73,7 +82,7 @@ class RationaleOutput(ModelOutput):
 
     loss: Tensor | None = None
     logits: Tensor | None = None  # [B, C]
-    scores: Tensor | None = None  # [B, T]
+    scores: Tensor | None = None  # [D, T]
     losses: dict[str, Tensor] | None = None
 
 
@@ -96,16 +105,25 @@ class RationaleModel(PreTrainedModel):
         super().__init__(config)
         pooler = pooler_option(config.encoder, pooler=config.pooling == "pooler")
         encoder = AutoModel.from_config(config.encoder, **pooler)
-        self.task = TaskModel(encoder, pooling=config.pooling, classes=len(config.labels))
+        self.task = TaskModel(
+            encoder,
+            pooling=config.pooling,
+            classes=1 if config.built_layout().choice else len(config.labels),
+            window=config.max_length,
+            stride=config.stride,
+        )
         self.extractor = build_extractor(config.extractor, config.encoder, config.extractor_options)
         self.objectives = config.built_objectives()
         self.post_init()
 
     @classmethod
     def from_encoder(
-        cls, config: Config, labels: Sequence[Any], *, method: str | None = None
+        cls, config: Config, labels: Sequence[Any], *, layout: Layout | None = None, method: str | None = None
     ) -> RationaleModel:
         """A fresh system on a pretrained encoder; only its heads start from chance."""
+        layout = layout or Layout()
+        if config.rationale_segments is not None:
+            layout = replace(layout, rationale_segments=config.rationale_segments)
         source = encoder_source(config.encoder)
         pooling = source.pooling if config.pooling == "auto" else config.pooling
         encoder = load_encoder(config.encoder, pooler=pooling == "pooler")
@@ -115,6 +133,9 @@ class RationaleModel(PreTrainedModel):
                 encoder=encoder.config,
                 pooling=pooling,
                 max_length=checked_length(config.max_length, encoder),
+                truncation=config.truncation,
+                stride=config.stride,
+                layout=layout,
                 labels=tuple(labels),
                 extractor=config.extractor,
                 extractor_options=config.extractor_options,
@@ -193,9 +214,9 @@ def checked_length(asked: int | None, encoder: Any) -> int:
 
 
 def longest_input(encoder: Any) -> int:
-    """Tokens a text may have: what the encoder's position table takes, at most 512."""
+    """Tokens the encoder reads at once: what its position table takes, at most 4096."""
     positions = getattr(encoder.config, "max_position_embeddings", 512)
-    return min(512, positions - position_offset(encoder))
+    return min(4096, positions - position_offset(encoder))
 
 
 AutoConfig.register("unirex", RationaleConfig, exist_ok=True)

@@ -15,9 +15,9 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from unirex.encode import Batch
+from unirex.batch import Batch
 from unirex.errors import UserError, unknown
-from unirex.models.task import TaskModel, encode, full_attention_limit
+from unirex.models.task import Pass, TaskModel, encode, full_attention_limit
 
 log = logging.getLogger(__name__)
 
@@ -47,30 +47,34 @@ class Perturber:
                 "removal 'mask_token': this encoder's tokenizer has no mask token; use 'pad_token'."
             )
 
-    def logits(self, task: TaskModel, batch: Batch, kept: Tensor, *, full: Tensor | None = None) -> Tensor:
-        """The prediction for every view of every text.
+    def logits(self, full: Pass, kept: Tensor) -> Tensor:
+        """The logits of every view of every sequence.
+
+        A text that is read in windows loses its tokens there, and windows that lose none are not run again;
+        deleted words are gone before the text is laid out in windows.
 
         Args:
-            task: the task model.
-            batch: the whole texts.
-            kept: [V, B, T] bool, what each view keeps; special tokens outside `selectable` always stay.
-            full: [B, C] logits of the whole texts, reused for views that keep everything.
+            full: the whole texts, whose logits are reused for views that keep everything.
+            kept: [V, D, T] bool, what each view keeps; what is not `selectable` always stays.
 
         Returns:
-            [V, B, C].
+            [V, D, C].
         """
-        kept = (kept | ~batch.selectable) & batch.attention_mask
+        kept = (kept | ~full.batch.selectable) & full.batch.attention_mask
+        if full.windows is None or self.removal == "delete":
+            return self._run(full.task, full.batch, kept, full.text_logits)
+        rows, shown = full.windows.rows, full.windows.gather(kept)
+        return full.windows.merge_logits(self._run(full.task, rows, shown, full.row_logits), shown)
+
+    def _run(self, task: TaskModel, batch: Batch, kept: Tensor, full: Tensor) -> Tensor:
         source = torch.arange(kept.shape[1], device=kept.device).repeat(kept.shape[0])  # [V*B]
         rows, owner, back = distinct(kept.flatten(0, 1), source)
-        whole = (
-            (rows == batch.attention_mask[owner]).all(-1) if full is not None else rows.new_zeros(len(rows))
-        )
-        todo = (~whole.bool()).nonzero().flatten()
+        whole = (rows == batch.attention_mask[owner]).all(-1)
+        todo = (~whole).nonzero().flatten()
         order = todo[rows[todo].sum(-1).argsort(stable=True)]
         parts = [task(self.view(task, batch, rows[c], owner[c])) for c in self._chunks(task, rows, order)]
-        if full is not None:
-            order, parts = torch.cat([order, whole.nonzero().flatten()]), [*parts, full[owner[whole]]]
-        results = torch.cat(parts)[order.argsort()]  # [U, C]
+        order = torch.cat([order, whole.nonzero().flatten()])
+        results = torch.cat([*parts, full[owner[whole]]])[order.argsort()]  # [U, C]
         return results[back].unflatten(0, kept.shape[:2])
 
     def view(self, task: TaskModel, batch: Batch, kept: Tensor, owner: Tensor) -> Batch:
@@ -114,34 +118,28 @@ def dropped(batch: Batch, kept: Tensor, owner: Tensor, *, keep_positions: bool) 
     present = torch.arange(place.shape[1], device=place.device) < lengths[:, None]
     # Position 0 for padding: a number every table has; nobody looks at it.
     positions = torch.where(present, place, torch.zeros_like(place)) if keep_positions else None
-    return replace(
-        batch,
+    slides = batch.sliding
+    return Batch(
         input_ids=batch.input_ids[owner].gather(1, place),
         attention_mask=present,
         special=batch.special[owner].gather(1, place) & present,
         selectable=batch.selectable[owner].gather(1, place) & present,
-        labels=None,
-        rationale=None,
-        has_rationale=None,
         position_ids=positions,
+        sliding=None if slides is None else slides[owner].gather(1, place) & present,
     )
 
 
 def masked(batch: Batch, kept: Tensor, owner: Tensor) -> Batch:
     """All tokens in their places, the removed ones hidden by the attention mask."""
-    return replace(_rows(batch, owner), attention_mask=kept)
+    return replace(batch.rows(owner), attention_mask=kept)
 
 
 def substituted(batch: Batch, kept: Tensor, owner: Tensor, token: int) -> Batch:
     """All tokens in their places, `token` instead of the removed ones."""
-    texts = _rows(batch, owner)
+    texts = batch.rows(owner)
     hole = texts.attention_mask & ~kept
     places = torch.arange(kept.shape[1], device=kept.device).expand_as(kept)  # RoBERTa would not count pads
     return replace(texts, input_ids=texts.input_ids.masked_fill(hole, token), position_ids=places)
-
-
-def _rows(batch: Batch, owner: Tensor) -> Batch:
-    return replace(batch, **{name: value[owner] for name, value in batch.tensors().items()})
 
 
 def drops_exactly(encoder: Any, length: int) -> bool:

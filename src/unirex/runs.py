@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import platform
 import shutil
@@ -17,6 +16,7 @@ import yaml
 
 from unirex.config import Config
 from unirex.data.example import Splits
+from unirex.data.fingerprint import fingerprint
 from unirex.errors import UserError
 from unirex.files import write_file
 from unirex.settings import plain
@@ -32,6 +32,7 @@ class Run:
     settings.yaml   the resolved settings, complete: `unirex train --config` takes them again
     run.json        method, data, versions, git revision, whether it is finished
     metrics.csv     one line per epoch
+    gold.json       which training examples kept their gold, if not all did
     checkpoints/    while training: the last epoch (to resume) and the best
     config.json, model.safetensors, tokenizer*   the system, once finished
     evaluation/     records and metrics per split
@@ -132,16 +133,6 @@ def differences(
         elif left != right:
             found[place + key] = (left, right)
     return found
-
-
-def fingerprint(data: Splits) -> str:
-    """The same for the same examples in the same splits, wherever they were read from."""
-    digest = hashlib.sha256()
-    for split, examples in data.items():
-        for one in examples:
-            row = [split, one.id, one.segments, one.label, one.rationale, one.choices]
-            digest.update(json.dumps(row).encode("utf-8"))
-    return digest.hexdigest()
 
 
 def versions() -> dict[str, str]:

@@ -14,6 +14,7 @@ from jsonargparse import ArgumentParser
 
 from unirex.config import Config
 from unirex.errors import UserError, one_line
+from unirex.gold import check_fraction, gold_share
 
 
 def merge(base: Mapping[str, Any], diff: Mapping[str, Any]) -> dict[str, Any]:
@@ -67,6 +68,11 @@ def check_values(config: Config) -> Config:
         raise UserError(f"training.warmup {training.warmup}: give a share from 0 to 1.")
     if training.learning_rate is not None and training.learning_rate <= 0:
         raise UserError(f"training.learning_rate {training.learning_rate}: must be above 0.")
+    check_fraction(training.gold_fraction)
+    if training.gold_fraction < 100:
+        gold_share(training.batch_size, training.gold_factor)
+    if config.stride is not None and config.stride < 1:
+        raise UserError(f"stride {config.stride}: windows must move on; give at least 1.")
     if config.max_length is not None and config.max_length < 3:
         raise UserError(f"max_length {config.max_length}: must be at least 3.")
     return config

@@ -9,7 +9,7 @@ from functools import cached_property
 from torch import Tensor
 from torch.nn import functional as F
 
-from unirex.encode import Batch
+from unirex.batch import Batch
 from unirex.models.task import Pass
 from unirex.perturb import Perturber
 from unirex.select import top_k
@@ -32,12 +32,12 @@ class Step:
         return self.full.batch
 
     @cached_property
-    def scores(self) -> Tensor:  # [B, T]
+    def scores(self) -> Tensor:  # [D, T]
         """How much each token matters; 0 at padding."""
         return self.extractor(self.full, self.target) * self.batch.attention_mask
 
     @cached_property
-    def masks(self) -> Tensor:  # [K, B, T]
+    def masks(self) -> Tensor:  # [K, D, T]
         """One rationale per budget. No gradient flows through the choice."""
         return top_k(self.scores, self.batch.selectable, self.budgets)
 
@@ -52,7 +52,7 @@ class Step:
         return self._perturbed(~self.masks)
 
     def _perturbed(self, kept: Tensor) -> Tensor:
-        return self.perturber.logits(self.full.task, self.batch, kept, full=self.full.logits)
+        return self.full.task.answer(self.batch, self.perturber.logits(self.full, kept))
 
     @cached_property
     def full_loss(self) -> Tensor:  # [B]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any, overload
 
 import torch
 
-from unirex.data.example import Example, Label
-from unirex.encode import Batch, Encoded, TextEncoder, by_length, collate
+from unirex.batch import Batch, Encoded, collate
+from unirex.batching import by_length
+from unirex.data.example import Example, Label, choice_label
+from unirex.encode import TextEncoder
 from unirex.errors import UserError, one_line
 from unirex.explain import explanation
 from unirex.explanation import Explanation
@@ -28,6 +30,9 @@ if TYPE_CHECKING:
 
 BATCH_SIZE = 32
 WINDOW = 1024  # texts read ahead and sorted by length
+TOKENS = 32_768  # run at once, at most, however long the texts are
+
+Text = str | tuple[str, ...] | Mapping[str, Any] | Example  # what can be explained
 
 
 @dataclass(frozen=True)
@@ -52,29 +57,48 @@ class System:
     def text_encoder(self) -> TextEncoder:
         """How it reads texts."""
         config = self.model.config
-        return TextEncoder(self.tokenizer, config.max_length, self.labels, separators=config.separators)
+        return TextEncoder(
+            self.tokenizer,
+            config.max_length,
+            self.labels,
+            separators=config.separators,
+            truncation=config.truncation,
+            layout=config.built_layout(),
+        )
+
+    def answers(self, count: int) -> tuple[Label, ...]:
+        """What so many logits stand for: the labels, or the letters of so many choices."""
+        if not self.model.config.built_layout().choice:
+            return self.labels
+        return tuple(choice_label(number) for number in range(count))
 
     def batches(
         self, examples: Sequence[Example], *, batch_size: int = BATCH_SIZE
     ) -> Iterator[tuple[list[int], list[Encoded], Batch]]:
         """The examples in batches of like length: their numbers, tokens and tensors."""
         encoded = self.text_encoder.encode(examples)
-        for numbers in by_length([len(one) for one in encoded], batch_size):
+        for numbers in by_length([one.length for one in encoded], batch_size, tokens=TOKENS):
             some = [encoded[number] for number in numbers]
             batch = collate(some, self.tokenizer.pad_token_id).to(self.model.device)
             yield numbers, some, batch
 
     @overload
-    def explain(self, texts: str, *, budget: float = ..., selector: str = ...) -> Explanation: ...  # type: ignore[overload-overlap]
+    def explain(  # type: ignore[overload-overlap]
+        self, texts: Text, *, budget: float = ..., selector: str = ...
+    ) -> Explanation: ...
     @overload
     def explain(
-        self, texts: Iterable[str], *, budget: float = ..., selector: str = ...
+        self, texts: Iterable[Text], *, budget: float = ..., selector: str = ...
     ) -> list[Explanation]: ...
     def explain(
-        self, texts: str | Iterable[str], *, budget: float = 20, selector: str = "top-k"
+        self, texts: Text | Iterable[Text], *, budget: float = 20, selector: str = "top-k"
     ) -> Explanation | list[Explanation]:
-        """Predict a text, or several, and name the words that decided: `budget` per cent of the tokens."""
-        if isinstance(texts, str):
+        """Predict a text, or several, and name the words that decided: `budget` per cent of the tokens.
+
+        A text is a string; a pair or more is a tuple of strings; with choices it is an `Example`, or a
+        dictionary like `{"text": "Where do fish live?", "choices": ["sea", "sky"]}`.
+        """
+        if isinstance(texts, str | tuple | Mapping | Example):
             return next(self.explain_all([as_example(texts, 0)], budget=budget, selector=selector))
         examples = (as_example(text, number) for number, text in enumerate(texts))
         return list(self.explain_all(examples, budget=budget, selector=selector))
@@ -113,16 +137,21 @@ class System:
             step = self.model.step(batch)
             selected = SELECTORS[selector](step.scores, batch.selectable, [budget])[0].tolist()
             probabilities, scores = step.full.logits.softmax(-1).tolist(), step.scores.tolist()
-        for row, (example, tokens) in enumerate(zip(examples, encoded, strict=True)):
+        first = 0  # row of the example's first sequence
+        for row, (example, one) in enumerate(zip(examples, encoded, strict=True)):
+            shown = int(step.target[row]) if one.choice else 0  # the sequence that was chosen
+            labels = self.answers(len(one.sequences))
             yield explanation(
                 example,
-                tokens,
-                labels=self.labels,
-                probabilities=probabilities[row],
-                scores=scores[row],
-                selected=selected[row],
+                one,
+                shown=shown,
+                labels=labels,
+                probabilities=probabilities[row][: len(labels)],
+                scores=scores[first + shown],
+                selected=selected[first + shown],
                 budget=budget,
             )
+            first += len(one.sequences)
 
     def with_extractor(self, name: str, **options: Any) -> System:
         """The same classifier explained by another algorithm, which must have nothing to learn."""
@@ -199,12 +228,25 @@ def check_saved(folder: str | Path) -> str:
 
 
 def as_example(text: object, number: int) -> Example:
-    """A bare text as an example."""
-    if not isinstance(text, str):
-        raise UserError(f"text {number}: expected a string, got {type(text).__name__}.")
-    if not text.strip():
+    """A bare text, several segments, or a dictionary with choices, as an example."""
+    if isinstance(text, Example):
+        return text
+    if isinstance(text, Mapping):
+        given = dict(text)
+        named = [given.pop(key) for key in ("text", "text_pair") if key in given]
+        segments = given.pop("segments", named)
+        choices = given.pop("choices", None)
+        if given or not segments:
+            raise UserError(f"text {number}: a dictionary has text (and text_pair) or segments, and choices.")
+    else:
+        segments, choices = text, None
+    segments = segments if isinstance(segments, tuple | list) else (segments,)
+    for one in (*segments, *(choices or ())):
+        if not isinstance(one, str):
+            raise UserError(f"text {number}: expected a string, got {type(one).__name__}.")
+    if not all(one.strip() for one in segments):
         raise UserError(f"text {number} is empty; there is nothing to classify.")
-    return Example(str(number), (text,))
+    return Example(str(number), tuple(segments), choices=None if choices is None else tuple(choices))
 
 
 def check_budget(budget: float) -> None:

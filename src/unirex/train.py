@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import logging
 import signal
 import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,26 +23,24 @@ from lightning.pytorch.utilities.exceptions import MisconfigurationException
 from torch import Tensor
 from torch.utils.data import DataLoader
 
+from unirex.batch import Batch, collate
+from unirex.batching import Batches, by_length, training_batches
 from unirex.config import Config
-from unirex.data.example import Splits
-from unirex.encode import (
-    Batch,
-    Encoded,
-    LengthGroupedBatches,
-    TextEncoder,
-    by_length,
-    collate,
-    warn_truncated,
-)
+from unirex.data.example import Example, Splits
+from unirex.encode import TextEncoder, warn_truncated
+from unirex.encodings import Encodings, encode_all
 from unirex.errors import UserError, one_line
 from unirex.files import load_state, save_state, write_file
+from unirex.gold import GoldPool, keep_gold, limit_gold
 from unirex.metrics import performance
 from unirex.modeling import RationaleModel
 from unirex.models.encoders import encoder_source
+from unirex.models.task import Pass
 from unirex.optimize import build_optimizer, linear_schedule
 
 LAST, BEST = "checkpoints/last.safetensors", "checkpoints/best.safetensors"
 MONITOR = "dev"
+TOKENS = 32_768  # of dev texts run at once, at most
 
 
 class Learner(pl.LightningModule):
@@ -62,7 +61,7 @@ class Learner(pl.LightningModule):
         return output.loss
 
     def validation_step(self, batch: dict[str, Tensor], batch_idx: int) -> None:  # noqa: D102
-        predicted = self.model.task(Batch(**batch)).argmax(-1)
+        predicted = Pass(self.model.task, Batch(**batch)).logits.argmax(-1)
         self.answers += zip(batch["labels"].tolist(), predicted.tolist(), strict=True)
 
     def on_validation_epoch_end(self) -> None:  # noqa: D102
@@ -102,7 +101,7 @@ class PlainCheckpoints(CheckpointIO):
 class Epochs(Callback):
     """Once an epoch: fresh seeds before; the best weights, a line of figures and a checkpoint after."""
 
-    def __init__(self, folder: Path, seed: int, batches: LengthGroupedBatches) -> None:
+    def __init__(self, folder: Path, seed: int, batches: Batches) -> None:
         self.folder, self.seed, self.batches = folder, seed, batches
         self.best: float | None = None
         self.rows: list[dict[str, float]] = []
@@ -158,21 +157,14 @@ class EpochLines(Callback):
         )
 
 
-@dataclass(frozen=True)
-class TrainingData:
-    """Encoded examples as Lightning reads them."""
-
-    encoded: Sequence[Encoded]
-    pad_token_id: int
-
-    def loader(self, batches: Any) -> DataLoader[Any]:
-        """Batches as dictionaries of tensors."""
-        return DataLoader(
-            self.encoded,  # type: ignore[arg-type]
-            batch_sampler=batches,
-            collate_fn=lambda some: collate(some, self.pad_token_id).tensors(),
-            generator=torch.Generator(),  # its own, so that making an iterator draws nothing from ours
-        )
+def loader(encodings: Encodings, batches: Any, pad_token_id: int) -> DataLoader[Any]:
+    """Batches as dictionaries of tensors."""
+    return DataLoader(
+        encodings,  # type: ignore[arg-type]
+        batch_sampler=batches,
+        collate_fn=lambda some: collate(some, pad_token_id).tensors(),
+        generator=torch.Generator(),  # its own, so that making an iterator draws nothing from ours
+    )
 
 
 def train(
@@ -191,26 +183,53 @@ def train(
     KeyboardInterrupt and leaves the last epoch's checkpoint; with `resume` training goes on from there and
     ends with the weights an uninterrupted run gives.
     """
-    pad = encoder.tokenizer.pad_token_id
-    parts = {name: TrainingData(encoder.encode(data[name]), pad) for name in ("train", "dev")}
-    for part in parts.values():
-        warn_truncated([one.truncated for one in part.encoded], encoder.max_length)
-    training = config.training
-    batches = LengthGroupedBatches(
-        [len(one) for one in parts["train"].encoded], training.batch_size, config.seed
+    training, pad = config.training, encoder.tokenizer.pad_token_id
+    gold = gold_pool(data["train"], config)
+    if gold is not None:
+        data = replace(data, parts={**data.parts, "train": limit_gold(data["train"], gold)}, digest=None)
+    parts = encode_parts(encoder, data, progress=progress)
+    batches = training_batches(
+        parts["train"].lengths.tolist(),
+        gold,
+        batch_size=training.batch_size,
+        factor=training.gold_factor,
+        seed=config.seed,
     )
-    order = list(by_length([len(one) for one in parts["dev"].encoded], 2 * training.batch_size))
+    order = list(by_length(parts["dev"].lengths.tolist(), 2 * training.batch_size, tokens=TOKENS))
     epochs = Epochs(folder, config.seed, batches)
     trainer = build_trainer(config, folder, [*progress_callbacks(progress), epochs])
     batches.rank, batches.world_size = trainer.global_rank, trainer.world_size
+    if gold is not None and trainer.is_global_zero:
+        write_file(folder / "gold.json", json.dumps(gold.to_dict(), indent=2) + "\n")
     checkpoint = folder / LAST if resume and (folder / LAST).exists() else None
     metric = data.info.metric if training.metric == "auto" else training.metric
     learner = Learner(model, config, metric)
     attention = model.task.encoder.config._attn_implementation
     with quiet_lightning():
-        run(trainer, learner, parts["train"].loader(batches), parts["dev"].loader(order), checkpoint)
+        train_loader, dev_loader = loader(parts["train"], batches, pad), loader(parts["dev"], order, pad)
+        run(trainer, learner, train_loader, dev_loader, checkpoint)
     model.task.encoder.set_attn_implementation(attention)  # second derivatives may have switched it
     model.eval()
+
+
+def gold_pool(examples: Sequence[Example], config: Config) -> GoldPool | None:
+    """Which training examples keep their gold; None: all that have any."""
+    training = config.training
+    if training.gold_fraction == 100:
+        return None
+    seed = config.seed if training.gold_seed is None else training.gold_seed
+    return keep_gold(examples, training.gold_fraction, seed)
+
+
+def encode_parts(encoder: TextEncoder, data: Splits, *, progress: bool) -> dict[str, Encodings]:
+    """What is trained on and what chooses the epoch, in tokens; what does not fit is said."""
+    parts = {}
+    for name in ("train", "dev"):
+        digest = None if data.digest is None else f"{data.digest} {name}"
+        bar = progress and sys.stderr.isatty()
+        parts[name] = encode_all(encoder, data[name], digest=digest, progress=bar)
+        warn_truncated(parts[name].truncated.tolist(), encoder.max_length)
+    return parts
 
 
 def run(trainer: pl.Trainer, learner: Learner, train: Any, dev: Any, checkpoint: Path | None) -> None:

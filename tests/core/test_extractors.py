@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 import tiny
-from unirex.encode import Batch
+from unirex.batch import Batch
 from unirex.errors import UserError
 from unirex.extractors import EXTRACTORS, build_extractor
 from unirex.extractors.attribution import baseline

@@ -9,8 +9,8 @@ import torch
 from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification
 
 import tiny
+from unirex.batch import Batch
 from unirex.config import Config
-from unirex.encode import Batch
 from unirex.errors import UserError
 from unirex.modeling import RationaleModel, longest_input
 from unirex.objectives import Comprehensiveness, Objectives, Plausibility, Sufficiency
@@ -147,7 +147,7 @@ def test_the_longest_text_fits(encoders, family):
     with torch.no_grad():
         step = model.step(batch)
         assert step.kept_logits.isfinite().all()
-        assert model.perturber("pad_token").logits(model.task, batch, step.masks).isfinite().all()
+        assert model.perturber("pad_token").logits(step.full, step.masks).isfinite().all()
 
 
 @pytest.mark.parametrize(

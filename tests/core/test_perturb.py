@@ -12,6 +12,7 @@ from torch import nn
 
 import tiny
 from unirex.errors import UserError
+from unirex.models.task import Pass
 from unirex.perturb import Perturber, drops_exactly
 from unirex.select import top_k
 
@@ -25,6 +26,13 @@ def views(batch, budgets=BUDGETS):
     scores = torch.randn(batch.input_ids.shape, generator=torch.Generator().manual_seed(5))
     masks = top_k(scores, batch.selectable, budgets)
     return torch.cat([masks, ~masks])
+
+
+def known(task, batch, logits):
+    """A pass whose logits are given, so that it need not be run."""
+    full = Pass(task, batch)
+    vars(full)["_states"] = (None, logits)
+    return full
 
 
 def naive_logits(task, ids, mask, **positions):
@@ -102,7 +110,7 @@ def test_attention_masking_is_the_naive_masked_forward(encoders, family, system,
     batch = tiny.build_batch(encoders(family), separators=separators)
     kept = views(batch)
     expected = naive_masked(reference, batch, kept, static_length(family, batch))
-    close(Perturber("attention_mask").logits(task, batch, kept), expected)
+    close(Perturber("attention_mask").logits(Pass(task, batch), kept), expected)
     assert expected.std(0).mean() > 0.01  # the views differ, so that a mistake would show
 
 
@@ -112,7 +120,7 @@ def test_deletion_is_the_compacted_text(system, family):
     if family == "bigbird-sparse":
         pytest.skip("sparse attention depends on the padding of the others in the chunk")
     kept = views(batch)
-    close(Perturber("delete").logits(task, batch, kept), naive_deleted(reference, batch, kept))
+    close(Perturber("delete").logits(Pass(task, batch), kept), naive_deleted(reference, batch, kept))
 
 
 @torch.no_grad()
@@ -122,7 +130,7 @@ def test_replacement_keeps_positions_and_attention(system, removal, caplog):
     pad = task.encoder.config.pad_token_id
     kept = views(batch)
     token = 4 if removal == "mask_token" else pad
-    found = Perturber(removal, mask_token_id=4, pad_token_id=pad).logits(task, batch, kept)
+    found = Perturber(removal, mask_token_id=4, pad_token_id=pad).logits(Pass(task, batch), kept)
     close(found, naive_replaced(reference, batch, kept, token))
     assert not caplog.records  # nothing is dropped, so there is nothing to warn of
 
@@ -168,7 +176,7 @@ def test_short_texts_of_local_attention_are_dropped(encoders, family):
     kept = views(batch)
     nothing = Perturber().view(model.task, batch, kept_tokens(batch, kept[-1]), torch.arange(3))
     assert nothing.input_ids.shape[1] == 2 < batch.input_ids.shape[1]
-    found = Perturber("attention_mask").logits(model.task, batch, kept)
+    found = Perturber("attention_mask").logits(Pass(model.task, batch), kept)
     close(found, naive_masked(model.task, batch, kept, batch.input_ids.shape[1]))
 
 
@@ -198,7 +206,7 @@ def test_gradients_are_the_naive_ones(encoders):
         if naive:
             logits = naive_masked(task, batch, kept, tiny.POSITIONS - 2)
         else:
-            logits = Perturber("attention_mask").logits(task, batch, kept, full=task(batch))
+            logits = Perturber("attention_mask").logits(Pass(task, batch), kept)
         (logits * direction).sum().backward()
         grads.append({name: p.grad for name, p in task.named_parameters() if p.grad is not None})
     assert grads[0].keys() == grads[1].keys()
@@ -214,10 +222,11 @@ def test_equal_views_are_run_once(encoders):
     batch = tiny.build_batch(folder)
     kept = views(batch, (20, 50))
     assert drops_exactly(task.encoder, kept.shape[-1])  # found out before passes are counted
+    full = known(task, batch, task(batch))
     with tiny.counted(task.encoder) as once:
-        first = Perturber().logits(task, batch, kept)
+        first = Perturber().logits(full, kept)
     with tiny.counted(task.encoder) as thrice:
-        again = Perturber().logits(task, batch, torch.cat([kept, kept, kept]))
+        again = Perturber().logits(full, torch.cat([kept, kept, kept]))
     assert torch.equal(again, torch.cat([first, first, first]))
     assert thrice == once
     distinct = {
@@ -239,9 +248,9 @@ def test_views_that_keep_everything_reuse_the_given_logits(encoders):
     full = torch.randn(len(batch.input_ids), 2)
     assert drops_exactly(task.encoder, everything.shape[-1])
     with tiny.counted(task.encoder) as shapes:
-        found = Perturber().logits(task, batch, everything, full=full)
+        found = Perturber().logits(known(task, batch, full), everything)
         assert shapes == []
-        mixed = Perturber().logits(task, batch, torch.cat([everything[:1], ~everything[:1]]), full=full)
+        mixed = Perturber().logits(known(task, batch, full), torch.cat([everything[:1], ~everything[:1]]))
     assert torch.equal(found, full.expand(3, -1, -1))
     assert torch.equal(mixed[0], full)
     assert sum(rows for rows, _ in shapes) == len(full)
@@ -252,7 +261,7 @@ def test_gradient_reaches_the_reused_logits(encoders):
     task = tiny.build_model(folder, extractor="random").task
     batch = tiny.build_batch(folder)
     full = torch.randn(len(batch.input_ids), 2, requires_grad=True)
-    Perturber().logits(task, batch, batch.attention_mask[None].repeat(2, 1, 1), full=full).sum().backward()
+    Perturber().logits(known(task, batch, full), batch.attention_mask[None].repeat(2, 1, 1)).sum().backward()
     assert torch.equal(full.grad, torch.full_like(full, 2))
 
 
@@ -264,13 +273,12 @@ def test_everything_removed_leaves_the_special_tokens(encoders, removal):
     task = tiny.build_model(folder, extractor="random").task
     batch = tiny.build_batch(folder, separators=True)
     nothing = torch.zeros(1, *batch.input_ids.shape, dtype=torch.bool)
-    found = Perturber(removal).logits(task, batch, nothing)
+    found = Perturber(removal).logits(Pass(task, batch), nothing)
     alone = naive_logits(task, batch.input_ids[:1, :1], torch.ones(1, 1))
     close(found[0], alone.expand(len(batch.input_ids), -1))
     full = task(batch)
     kept = top_k(torch.randn(batch.input_ids.shape), batch.selectable, (100,))
-    assert torch.equal(Perturber(removal).logits(task, batch, kept, full=full)[0], full)
-    close(Perturber(removal).logits(task, batch, kept)[0], full)
+    assert torch.equal(Perturber(removal).logits(known(task, batch, full), kept)[0], full)
 
 
 @torch.no_grad()
@@ -279,10 +287,11 @@ def test_chunks_bound_memory_and_change_nothing(encoders, monkeypatch):
     task = tiny.build_model(folder, extractor="random").task
     batch = tiny.build_batch(folder)
     kept = views(batch)
-    whole = Perturber().logits(task, batch, kept)
+    whole = Perturber().logits(Pass(task, batch), kept)
     monkeypatch.setattr("unirex.perturb.TOKENS_PER_CHUNK", 100)
+    full = known(task, batch, task(batch))
     with tiny.counted(task.encoder) as shapes:
-        close(Perturber().logits(task, batch, kept), whole)
+        close(Perturber().logits(full, kept), whole)
     assert all(rows == 1 or rows * width <= 100 for rows, width in shapes)
 
 

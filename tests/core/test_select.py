@@ -7,7 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unirex.encode import Batch
+from unirex.batch import Batch
 from unirex.select import best_span, budget_counts, threshold, top_k
 
 BUDGETS = (1, 5, 10, 20, 50)
@@ -74,6 +74,7 @@ def test_no_gradient_flows_through_the_choice():
 @pytest.mark.parametrize("separators", [False, True])
 def test_the_first_token_is_kept_in_both_views(separators):
     # [CLS] a b [SEP] [PAD]: every view keeps what is not selectable, so [CLS] is in both.
+    from unirex.models.task import Pass
     from unirex.perturb import Perturber
 
     mask = torch.tensor([[1, 1, 1, 1, 0]]).bool()
@@ -93,7 +94,9 @@ def test_the_first_token_is_kept_in_both_views(separators):
 
     rationale = top_k(torch.tensor([[9.0, 1, 2, 3, 9]]), selectable, (50, 100))
     for kept in (rationale, ~rationale):
-        Perturber("delete").logits(Watching(), batch, kept)
+        full = Pass(Watching(), batch)
+        vars(full).update(windows=None, _states=(None, torch.zeros(1, 2)))
+        Perturber("delete").logits(full, kept)
     assert all(ids[0] == 0 for ids in seen)
     assert all(4 not in ids for ids in seen)
     assert ([0] in seen) == separators  # T3: everything removed leaves [CLS] alone if [SEP] may go

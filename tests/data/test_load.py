@@ -4,11 +4,13 @@ import json
 import subprocess
 import sys
 import types
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-from unirex.data import DATASETS, DatasetInfo, Splits, load_dataset
+from unirex.data import DATASETS, FORMATS, DatasetInfo, Example, Splits, load_dataset, load_records
+from unirex.data.tabular import Columns, Record
 from unirex.errors import UserError
 
 
@@ -133,7 +135,7 @@ def test_known_names_are_imported_when_asked_for(monkeypatch):
     module = types.ModuleType("planted_dataset")
     module.load = lambda seed=0: Splits(DatasetInfo(f"planted {seed}", ("a", "b")), {})
     monkeypatch.setitem(sys.modules, "planted_dataset", module)
-    monkeypatch.setitem(DATASETS, "planted", "planted_dataset:load")
+    monkeypatch.setitem(DATASETS, "planted", "planted_dataset")
     assert load_dataset("planted", seed=4).info.name == "planted 4"
     with pytest.raises(UserError, match="columns are for files"):
         load_dataset("planted", columns={"text": "body"})
@@ -142,3 +144,209 @@ def test_known_names_are_imported_when_asked_for(monkeypatch):
 def test_importing_data_is_light():
     code = "import sys, unirex.data; print({'torch', 'transformers', 'pyarrow', 'numpy'} & set(sys.modules))"
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "set()"
+
+
+@pytest.fixture
+def planted(monkeypatch):
+    """A dataset by name that lies in a folder and has options."""
+
+    def load(folder, *, seed=0, sample="all", sizes=()):
+        """Tells what it was given."""
+        return Splits(DatasetInfo(f"{folder.name} {seed} {sample} {sizes}", ("a", "b")), {})
+
+    module = types.ModuleType("planted_dataset")
+    module.load, module.FOLDERS = load, ("best/planted", "planted")
+    monkeypatch.setitem(sys.modules, "planted_dataset", module)
+    monkeypatch.setitem(DATASETS, "planted", "planted_dataset")
+    monkeypatch.delenv("UNIREX_DATA", raising=False)
+
+
+def test_a_known_dataset_is_found_under_a_root(planted, tmp_path, monkeypatch):
+    (tmp_path / "planted").mkdir()
+    (tmp_path / "best").write_text("a file is no folder")
+    assert load_dataset("planted", root=tmp_path, seed=2).info.name == "planted 2 all ()"
+    monkeypatch.setenv("UNIREX_DATA", str(tmp_path))
+    assert load_dataset("planted", sample="some", sizes=(1, 2)).info.name == "planted 0 some (1, 2)"
+    with pytest.raises(UserError, match="not found"):
+        load_dataset("planted", root=tmp_path / "elsewhere")  # a root that is given wins
+
+
+def test_the_first_folder_is_taken(planted, tmp_path):
+    for name in ("planted", "best/planted"):
+        (tmp_path / name).mkdir(parents=True)
+    seen = []
+    sys.modules["planted_dataset"].load = lambda folder, *, seed=0: seen.append(folder)
+    load_dataset("planted", root=tmp_path)
+    assert seen == [tmp_path / "best/planted"]
+
+
+def test_a_known_dataset_that_is_nowhere(planted, tmp_path):
+    with pytest.raises(
+        UserError, match=r"'planted': nobody said where .* UNIREX_DATA or --root .*best/planted or planted$"
+    ):
+        load_dataset("planted")
+    looked = rf"not found \(looked for the folder {tmp_path}/best/planted, {tmp_path}/planted\)"
+    with pytest.raises(UserError, match=looked):
+        load_dataset("planted", root=tmp_path)
+
+
+def test_one_that_can_be_fetched_says_so(tmp_path, monkeypatch):
+    monkeypatch.delenv("UNIREX_DATA", raising=False)
+    for where in ({}, {"root": tmp_path}):
+        with pytest.raises(UserError, match=r"--root .*, or fetch it: unirex data download irony$"):
+            load_dataset("irony", **where)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            {"smaple": "all"},
+            r"dataset 'planted': unknown option 'smaple'; did you mean 'sample'.*sample, sizes",
+        ),
+        ({"rationale_format": "words"}, "dataset 'planted': unknown option 'rationale_format'"),
+        ({"annotators": "majority"}, "dataset 'planted': unknown option 'annotators'"),
+        ({"columns": {"text": "body"}}, "columns are for files"),
+    ],
+)
+def test_options_a_dataset_does_not_have(planted, tmp_path, given, message):
+    (tmp_path / "planted").mkdir()
+    with pytest.raises(UserError, match=message):
+        load_dataset("planted", root=tmp_path, **given)
+
+
+def test_every_known_dataset_has_a_module():
+    for name, place in DATASETS.items():
+        assert place == f"unirex.data.{name}"
+        module = import_module(place)
+        assert module.__doc__ and module.INFO.name == name
+        assert name == "demo" or module.FOLDERS
+
+
+@pytest.fixture
+def formats(monkeypatch):
+    """Stand-ins for every format that has a reader of its own; each tells how it was called."""
+    calls = []
+    for name in ("label-studio", "prodigy", "doccano", "huggingface"):
+        module = types.ModuleType(f"planted_{name}")
+
+        def read(path, *, columns, annotators, name=name):
+            calls.append((name, path, columns, annotators))
+            return [Record(f"{path}:{n}", None, Example(str(n), ("x",), "ab"[n % 2])) for n in range(20)]
+
+        module.read, module.is_saved = read, lambda folder: (folder / "dataset_info.json").exists()
+        monkeypatch.setitem(sys.modules, f"planted_{name}", module)
+        monkeypatch.setitem(FORMATS, name, f"planted_{name}")
+    return calls
+
+
+ENTITY = {"start_offset": 0, "end_offset": 1, "label": "a"}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "found"),
+    [
+        ("data.json", [], "label-studio"),
+        ("data.jsonl", [{"_input_hash": 1, "text": "x"}], "prodigy"),
+        ("data.jsonl", [{"_task_hash": 1, "text": "x"}], "prodigy"),
+        ("data.jsonl", [{"text": "x", "entities": []}, {"text": "x", "entities": [ENTITY]}], "doccano"),
+    ],
+)
+def test_formats_are_seen_from_the_content(tmp_path, formats, name, content, found):
+    path = write(tmp_path / name, content)
+    assert load_dataset(path).info == DatasetInfo("data", ("a", "b"))
+    assert formats == [(found, path, Columns(), "union")]
+
+
+@pytest.mark.parametrize(
+    "more", [{"entities": []}, {"entities": ["Bonn"]}, {"entities": [{"start": 0}]}, {"entities": "none"}, {}]
+)
+def test_other_lines_are_a_table(tmp_path, formats, more):
+    assert len(load_dataset(write(tmp_path / "data.jsonl", rows(20, **more)))["train"]) == 16
+    assert formats == []
+
+
+def test_a_format_by_name(tmp_path, formats):
+    path = write(tmp_path / "data.jsonl", rows())
+    load_dataset(str(path), format="doccano", columns={"label": "class"}, annotators="majority")
+    assert formats == [("doccano", path, Columns(label="class"), "majority")]
+    assert len(load_records(path, format="prodigy")) == len(load_records(path)) == 20
+    with pytest.raises(UserError, match="unknown format 'docano'; did you mean 'doccano'"):
+        load_dataset(path, format="docano")
+
+
+def test_a_saved_dataset_is_a_folder_or_an_id(tmp_path, formats):
+    write(tmp_path / "dataset_info.json", [])
+    load_dataset(tmp_path)
+    assert load_dataset("someone/reviews", format="huggingface").info.name == "reviews"
+    assert [call[:2] for call in formats] == [("huggingface", tmp_path), ("huggingface", "someone/reviews")]
+
+
+def test_settings_a_format_has_no_use_for(tmp_path, formats):
+    path = write(tmp_path / "data.jsonl", rows())
+    with pytest.raises(UserError, match=r"format 'table': unknown option 'annotators'; .*rationale_format"):
+        load_dataset(path, annotators="majority")
+    with pytest.raises(UserError, match="format 'table': unknown option 'sizes'"):
+        load_dataset(path, sizes=(1, 2, 3))
+    with pytest.raises(UserError, match="format 'prodigy': unknown option 'rationale_format'"):
+        load_dataset(path, format="prodigy", rationale_format="words")
+
+
+def test_what_a_reader_leaves_out_is_told(tmp_path, monkeypatch, formats):
+    path = write(tmp_path / "data.json", [])
+    planted = sys.modules["planted_label-studio"]
+    example = Example("1", ("x",), "a")
+    for records, message in [
+        ([Record("here", None, Example("1", ("x",)))], "here: 'label' is missing"),
+        ([Record("here", None, example), Record("there", None, example)], "there: duplicate id '1'"),
+        ([Record("here", None, example), Record("there", "train", example)], "here: the row has no split"),
+        (
+            [Record("here", None, example), Record("there", None, Example("2", ("x", "y"), "a"))],
+            "there: 2 texts",
+        ),
+        ([], "no example that could be read"),
+    ]:
+        monkeypatch.setattr(planted, "read", lambda path, *, columns, records=records: records)
+        with pytest.raises(UserError, match=message):
+            load_dataset(path)
+
+
+def test_a_name_with_a_format(tmp_path, monkeypatch):
+    """A format is for what is in the file system, where something may be called like a known dataset."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError, match="'sst' is no file or folder here, but a dataset by name"):
+        load_dataset("sst", format="table")
+    (tmp_path / "sst").mkdir()
+    write(tmp_path / "sst" / "train.jsonl", rows())
+    assert load_dataset("sst", format="table").info.name == "sst"
+
+
+def eraser(folder):
+    """Twenty annotations of twenty short documents."""
+    (folder / "docs").mkdir(parents=True)
+    for n in range(20):
+        (folder / "docs" / f"d{n}").write_text("so good\nreally")
+    evidence = {"start_token": 1, "end_token": 2, "text": "good", "start_sentence": 0, "end_sentence": 1}
+    content = [
+        {"annotation_id": f"d{n}", "query": "what?", "classification": "AB"[n % 2], "evidences": [[
+            {"docid": f"d{n}", **evidence}]]}
+        for n in range(20)
+    ]  # fmt: skip
+    for name in ("train", "val"):
+        write(folder / f"{name}.jsonl", content[:10] if name == "train" else content[10:])
+    return folder
+
+
+def test_an_eraser_folder_brings_its_own_splits(tmp_path):
+    data = load_dataset(eraser(tmp_path / "mine"))
+    assert {name: len(part) for name, part in data.items()} == {"train": 10, "dev": 10}
+    assert data["train"][0].rationale[0] == ((3, 7),)
+    records = load_records(tmp_path / "mine")
+    assert [(one.split, one.example) for one in records[:1]] == [("train", data["train"][0])]
+    with pytest.raises(UserError, match="format 'eraser': unknown option 'columns'"):
+        load_dataset(tmp_path / "mine", columns={"text": "body"})
+
+
+def test_a_file_is_no_eraser_folder(tmp_path):
+    with pytest.raises(UserError):
+        load_dataset(write(tmp_path / "data.jsonl", rows()), format="eraser")

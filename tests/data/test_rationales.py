@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unirex.data.rationales import merge, parse_rationale, words
+from unirex.data.rationales import merge, parse_columns, parse_rationale, parse_segments, words
 from unirex.errors import UserError
 
 TEXT = "so very very good"  # words at 0-2, 3-7, 8-12, 13-17
@@ -135,3 +135,57 @@ def test_flags_and_indices_agree(text, data):
     flags = data.draw(st.lists(st.booleans(), min_size=len(words(text)), max_size=len(words(text))))
     indices = [index for index, flag in enumerate(flags) if flag]
     assert parse_rationale(flags, text, format="flags") == parse_rationale(indices, text, format="words")
+
+
+PAIR = {"premise": "so very good", "hypothesis": "not bad"}
+
+
+@pytest.mark.parametrize(
+    ("value", "spans"),
+    [
+        (None, None),
+        ("", None),
+        ({"premise": [2], "hypothesis": [0, 1]}, (((8, 12),), ((4, 7),))),  # two words: flags
+        ({"hypothesis": [[0, 3]]}, ((), ((0, 3),))),
+        ({"premise": None, "hypothesis": []}, ((), ())),
+        ({}, ((), ())),
+        ([[2], None], (((8, 12),), ())),
+        ([[[0, 2]], [True, False]], (((0, 2),), ((0, 3),))),
+        ([None, None], ((), ())),
+    ],
+)
+def test_several_texts_by_name_or_in_order(value, spans):
+    assert parse_segments(value, PAIR) == spans
+    if isinstance(value, list | dict):
+        assert parse_segments(json.dumps(value), PAIR) == spans
+
+
+def test_one_text_is_marked_as_ever():
+    assert parse_segments([1], {"text": TEXT}) == (((3, 7),),)
+    assert parse_segments(None, {"text": TEXT}) is None
+    with pytest.raises(UserError, match="rationale must be character spans"):
+        parse_segments({"text": [1]}, {"text": TEXT})
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ({"premiss": [0]}, "rationale: unknown text 'premiss'; did you mean 'premise'"),
+        ([[0], [1], [2]], 'of 2 texts must be an object like .*"premise".* or a list of 2'),
+        (3, "of 2 texts must be an object"),
+        ([0, 1], "'premise': rationale must be"),
+        ({"hypothesis": [[0, 99]]}, r"'hypothesis': rationale span \[0, 99\] is outside its text of 7"),
+        ("{", "is not JSON"),
+    ],
+)
+def test_mistakes_in_several_texts(value, message):
+    with pytest.raises(UserError, match=message):
+        parse_segments(value, PAIR)
+
+
+def test_a_cell_for_each_text():
+    assert parse_columns(["[2]", "[[0, 3]]"], PAIR) == (((8, 12),), ((0, 3),))
+    assert parse_columns([None, [1]], PAIR, format="words") == ((), ((4, 7),))
+    assert parse_columns(["", float("nan")], PAIR) is None
+    with pytest.raises(UserError, match="'hypothesis': rationale word index 9"):
+        parse_columns([None, [9]], PAIR)

@@ -115,7 +115,7 @@ def test_explain_as_json_has_offsets_into_the_original_text(trained, capsys):
 
 def test_explain_a_file_to_jsonl_and_html(trained, capsys, tmp_path):
     (tmp_path / "texts.csv").write_text('id,review\n1,"a good, long\nfilm"\n2,<b>bad</b>\n', "utf-8")
-    options = ["explain", trained, "--file", tmp_path / "texts.csv", "--column", "review"]
+    options = ["explain", trained, "--file", tmp_path / "texts.csv", "--columns.text", "review"]
     assert run(capsys, *options, "--out", tmp_path / "out.jsonl")[0] == 0
     told = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text("utf-8").splitlines()]
     assert [one["segments"][0] for one in told] == ["a good, long\nfilm", "<b>bad</b>"]
@@ -233,7 +233,7 @@ def test_option_with_a_typo_or_a_wrong_value(capsys, reviews):
 
 
 def test_the_nearest_option_is_one_of_the_command(capsys, trained, tmp_path):
-    assert "did you mean 'column'" in fails(capsys, "explain", trained, "fine", "--colum", "review")
+    assert "did you mean 'columns'" in fails(capsys, "explain", trained, "fine", "--colum", "review")
     assert "did you mean 'split'" in fails(capsys, "evaluate", trained, "--data", "demo", "--splt", "dev")
 
 
@@ -268,7 +268,7 @@ def test_an_output_already_used(capsys, trained, reviews, tmp_path):
 
 
 def test_nothing_to_explain_or_too_much_asked(capsys, trained, tmp_path):
-    assert "texts or --file" in fails(capsys, "explain", trained)
+    assert "needs texts, --file or --data" in fails(capsys, "explain", trained)
     assert "empty" in fails(capsys, "explain", trained, "  ")
     assert "budget 0" in fails(capsys, "explain", trained, "fine", "--budget", "0")
     assert "choose one" in fails(capsys, "explain", trained, "fine", "--json", "--html", tmp_path / "x.html")

@@ -11,7 +11,7 @@ from transformers import AutoTokenizer
 import unirex
 from planted import planted
 from tiny import build_model
-from unirex.encode import collate
+from unirex.batch import collate
 from unirex.errors import UserError
 from unirex.evaluation import aggregate, evaluate, read_records
 from unirex.system import System
@@ -32,17 +32,18 @@ def by_hand(system, example, budget):
     with torch.no_grad():
         output = system.model(**{k: v for k, v in batch.tensors().items() if k != "labels"})
     scores = output.scores[0]
-    places = [i for i, flag in enumerate(encoded.selectable) if flag]
+    (tokens,) = encoded.sequences
+    places = [i for i, flag in enumerate(tokens.selectable) if flag]
     count = max(1, int(np.round(len(places) * budget / 100)))  # numpy rounds halves to even too
     chosen = set(sorted(places, key=lambda i: -scores[i])[:count])
     label = int(output.logits[0].argmax())
 
     def probability(keep):
-        ids = torch.tensor([[encoded.input_ids[i] for i in range(len(encoded)) if keep(i)]])
+        ids = torch.tensor([[int(tokens.input_ids[i]) for i in range(len(tokens)) if keep(i)]])
         out = system.model.task.encoder(input_ids=ids).last_hidden_state.mean(1)
         return float(system.model.task.head(out).softmax(-1)[0, label].detach())
 
-    special = {i for i, flag in enumerate(encoded.selectable) if not flag}
+    special = {i for i, flag in enumerate(tokens.selectable) if not flag}
     return (
         probability(lambda i: True),
         probability(lambda i: i not in chosen),
@@ -93,8 +94,9 @@ def test_records_keep_the_order_and_the_text_of_the_examples(system):
     assert [r.id for r in results.records] == [e.id for e in DATA["test"]]
     for record, example in zip(results.records, DATA["test"], strict=True):
         assert record.segments == example.segments and record.label == example.label
+        (scored,) = record.sequences
         marked = [
-            example.text[s:e] for (_, s, e), gold in zip(record.tokens, record.gold, strict=True) if gold
+            example.text[s:e] for (_, s, e), gold in zip(scored.tokens, scored.gold, strict=True) if gold
         ]
         start, end = example.rationale[0][0]
         assert "".join(marked) == example.text[start:end]

@@ -2,60 +2,89 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
-from importlib import import_module
+from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
-from unirex.data.example import SPLIT_NAMES, DatasetInfo, Example, Splits
+from unirex.data.assemble import assemble
+from unirex.data.example import DatasetInfo, Example, Splits
+from unirex.data.formats import FORMATS, Format, changed, find_format, format_module, is_hub_id, settings_for
+from unirex.data.named import DATASETS, load_named
+from unirex.data.parsed import cached
 from unirex.data.rationales import RationaleFormat
-from unirex.data.split import ALIASES, carve_dev, stratified_split
-from unirex.data.tabular import READERS, TABLES, Columns, Record, read_records
-from unirex.data.validate import at, check_file, check_labels, check_splits, exists, label_order
+from unirex.data.rows import TABLES
+from unirex.data.tabular import Columns, Record
+from unirex.data.validate import check_file, exists
 from unirex.errors import UserError, unknown
 
-__all__ = ["DATASETS", "DatasetInfo", "Example", "Splits", "load_dataset"]
-
-DATASETS = {"demo": "unirex.data.demo:load"}  # imported when asked for, so that naming one costs nothing
+__all__ = ["DATASETS", "FORMATS", "DatasetInfo", "Example", "Splits", "load_dataset", "load_records"]
 
 
 def load_dataset(
     source: str | Path,
     *,
+    root: str | Path | None = None,
+    format: Format = "auto",  # noqa: A002  the word users know for this
     seed: int = 0,
     columns: Mapping[str, str] | None = None,
     rationale_format: RationaleFormat = "auto",
+    annotators: str = "union",
+    **options: Any,
 ) -> Splits:
-    """The examples of a known dataset, a file, or a folder that has a file for each split.
+    """The examples of a known dataset, a file, or a folder.
 
-    `columns` says what a file calls its columns: `{"text": "review", "label": "stars"}`.
-    A file without a split column is split by `seed`; one without dev has it taken out of train.
+    A known dataset lies in a folder of its own under `root` (else under what UNIREX_DATA names); `options`
+    are those of its `load`. A file or folder may be in any `format`, which is seen from its content: tables
+    (JSON Lines, CSV, TSV, Parquet; in a folder, one for each split), ERASER, Label Studio, Prodigy, doccano,
+    a saved Hugging Face dataset. With `format="huggingface"`, a source that is no path is an id on the Hub.
+
+    `columns` says what a table calls its columns: `{"text": "premise,hypothesis", "label": "gold"}`, and
+    `annotators` what becomes of the marks of several people: see `unirex.data.annotators`.
+    Data without splits is split by `seed`; data without dev has it taken out of train.
     """
-    if isinstance(source, str) and source in DATASETS:
-        return _load_known(source, seed, columns)
-    path, names = Path(source), as_columns(columns)
-    if not exists(path):
-        raise _not_found(source)
-    read = _read_folder if path.is_dir() else read_records
-    records = read(path, columns=names, rationale_format=rationale_format)
-    _all_or_none(records)
-    with at(path):
-        parts = _partition(records, seed)
-        check_splits(parts)
-    labels = [example.label for example in parts["train"] if example.label is not None]
-    full = path.resolve()  # so that "." has a name too
-    return Splits(DatasetInfo(full.name if full.is_dir() else full.stem, label_order(labels)), parts)
+    settings = _settings(columns, rationale_format, annotators)
+    if format == "auto" and isinstance(source, str) and source in DATASETS:
+        if columns:
+            raise UserError(f"columns are for files; the dataset '{source}' has its own")
+        return load_named(source, root=root, seed=seed, options={**changed(settings), **options})
+    name = _format(source, format)
+
+    def build() -> Splits:
+        found = _read(source, name, seed, settings, options)
+        return (
+            found
+            if isinstance(found, Splits)
+            else assemble(found, name=_title(source), place=source, seed=seed)
+        )
+
+    if is_hub_id(source, name):
+        return build()
+    about = {"format": name, "seed": seed, "options": options, **settings}
+    return cached(build, sources=[Path(source)], settings=about)
 
 
-def _load_known(name: str, seed: int, columns: Mapping[str, str] | None) -> Splits:
-    if columns:
-        raise UserError(f"columns are for files; the dataset '{name}' has its own")
-    module, function = DATASETS[name].split(":")
-    splits: Splits = getattr(import_module(module), function)(seed=seed)
-    return splits
+def load_records(
+    source: str | Path,
+    *,
+    format: Format = "auto",  # noqa: A002
+    columns: Mapping[str, str] | None = None,
+    rationale_format: RationaleFormat = "auto",
+    annotators: str = "union",
+    **options: Any,
+) -> list[Record]:
+    """Every example of a file or folder with its place and the split it names; nothing is split up."""
+    settings = _settings(columns, rationale_format, annotators)
+    found = _read(source, _format(source, format), 0, settings, options)
+    if isinstance(found, Splits):
+        return [
+            Record(f"{source}: {name}", name, example) for name, part in found.items() for example in part
+        ]
+    return found
 
 
 def as_columns(given: Mapping[str, str] | None) -> Columns:
+    """Column names by their roles."""
     roles = [field.name for field in fields(Columns)]
     for role in given or {}:
         if role not in roles:
@@ -63,59 +92,51 @@ def as_columns(given: Mapping[str, str] | None) -> Columns:
     return Columns(**(given or {}))
 
 
+def _settings(
+    columns: Mapping[str, str] | None, rationale_format: RationaleFormat, annotators: str
+) -> dict[str, Any]:
+    names = as_columns(columns)
+    return {"columns": names, "rationale_format": rationale_format, "annotators": annotators}
+
+
+def _format(source: str | Path, given: str) -> str:
+    if given != "auto":
+        format_module(given)  # an unknown format is told before an unknown path
+    if is_hub_id(source, given):
+        return given
+    if not exists(Path(source)):
+        raise _not_found(source)
+    return find_format(Path(source)) if given == "auto" else given
+
+
+def _read(
+    source: str | Path, name: str, seed: int, settings: Mapping[str, Any], options: Mapping[str, Any]
+) -> Splits | list[Record]:
+    """What a format's module gives: splits where the format has its own, else records."""
+    module, given = format_module(name), settings_for(name, settings, options)
+    place = str(source) if is_hub_id(source, name) else Path(source)
+    found: Splits | list[Record] = (
+        module.load(place, seed=seed, **given) if hasattr(module, "load") else module.read(place, **given)
+    )
+    return found
+
+
+def _title(source: str | Path) -> str:
+    path = Path(source)
+    if not exists(path):
+        return path.name  # of a Hub id
+    full = path.resolve()  # so that "." has a name too
+    return full.name if full.is_dir() else full.stem
+
+
 def _not_found(source: str | Path) -> UserError:
     """What to say depends on whether the user meant a name or a path."""
-    path = Path(source)
-    if isinstance(source, Path) or path.suffix.lower() in TABLES or path.name != source:
+    path, suffixes = Path(source), (*TABLES, ".json")
+    if source in DATASETS:
+        return UserError(f"'{source}' is no file or folder here, but a dataset by name: leave the format out")
+    if isinstance(source, Path) or path.suffix.lower() in suffixes or path.name != source:
         try:
-            check_file(path, suffixes=TABLES)
+            check_file(path, suffixes=suffixes)
         except UserError as error:
             return error
     return UserError(f"{unknown('dataset', source, DATASETS)} A path to a file or folder may be given too.")
-
-
-def _read_folder(folder: Path, *, columns: Columns, rationale_format: RationaleFormat) -> list[Record]:
-    records: list[Record] = []
-    for split, path in _split_files(folder).items():
-        for record in read_records(path, columns=columns, rationale_format=rationale_format):
-            if record.split not in (None, split):
-                raise UserError(f"{record.place}: split '{record.split}' in a file of {split}; move the row")
-            records.append(replace(record, split=split))
-    check_labels((record.place, record.example.label) for record in records)  # across the files
-    return records
-
-
-def _split_files(folder: Path) -> dict[str, Path]:
-    """The file of each split in a folder: one each, and all of one kind."""
-    files: dict[str, Path] = {}
-    for path in sorted(folder.iterdir()):
-        split = ALIASES.get(path.stem.casefold())
-        if split is None or path.suffix.lower() not in TABLES or path.is_dir():
-            continue
-        if split in files:
-            raise UserError(f"{folder}: {files[split].name} and {path.name} are both {split}; keep one")
-        files[split] = path
-    if "train" not in files:
-        raise UserError(f"{folder}: no train file; name one train.jsonl (or {', '.join(TABLES[1:])})")
-    # CSV labels are all text and JSON's may not be, so a mixture would not agree on its classes.
-    if len({READERS[path.suffix.lower()] for path in files.values()}) > 1:
-        found = ", ".join(path.name for path in files.values())
-        raise UserError(f"{folder}: files of different kinds ({found}); write them all as one kind")
-    return {name: files[name] for name in SPLIT_NAMES if name in files}
-
-
-def _all_or_none(records: Sequence[Record]) -> None:
-    bare = [record for record in records if record.split is None]
-    if bare and len(bare) < len(records):
-        raise UserError(f"{bare[0].place}: the row has no split, but others have; give it one")
-
-
-def _partition(records: Sequence[Record], seed: int) -> Mapping[str, Sequence[Example]]:
-    if records[0].split is None:
-        return stratified_split([record.example for record in records], seed=seed)
-    parts = {
-        name: [record.example for record in records if record.split == name]
-        for name in SPLIT_NAMES
-        if any(record.split == name for record in records)
-    }
-    return carve_dev(parts, seed=seed)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from reprlib import repr as short
 from typing import Any, Literal
 
-from unirex.data.example import CharSpan
-from unirex.data.validate import is_missing
+from unirex.data.example import CharSpan, Rationale
+from unirex.data.validate import at, is_missing
 from unirex.errors import UserError, unknown
 
 RationaleFormat = Literal["auto", "characters", "words", "flags"]
@@ -61,6 +61,69 @@ def parse_rationale(
     found = words(text)
     parse = PARSERS[_guess(marks, len(found)) if format == "auto" else format]
     return merge(parse(marks, text, found))
+
+
+def parse_segments(
+    value: object,
+    texts: Mapping[str, str],
+    *,
+    format: RationaleFormat = "auto",  # noqa: A002
+) -> Rationale | None:
+    """The marked parts of each of several texts, which go by the names of their columns.
+
+    Of one text, the marks themselves. Of more, an object with the marks of each by name, or a list with the
+    marks of each in order; a text that is left out or null has nothing marked.
+
+    >>> parse_segments({"b": [1]}, {"a": "so good", "b": "not bad"})
+    ((), ((4, 7),))
+    """
+    if len(texts) == 1:
+        spans = parse_rationale(value, *texts.values(), format=format)
+        return None if spans is None else (spans,)
+    marks = _from_json(value) if isinstance(value, str) else value
+    if is_missing(marks):
+        return None
+    return _each(_entries(marks, list(texts)), texts, format)
+
+
+def parse_columns(
+    values: Sequence[object],
+    texts: Mapping[str, str],
+    *,
+    format: RationaleFormat = "auto",  # noqa: A002
+) -> Rationale | None:
+    """The marked parts of several texts, each from a cell of its own; None where all cells are empty.
+
+    >>> parse_columns(["[1]", ""], {"a": "so good", "b": "not bad"})
+    (((3, 7),), ())
+    """
+    return None if all(map(is_missing, values)) else _each(values, texts, format)
+
+
+def _each(
+    entries: Sequence[object],
+    texts: Mapping[str, str],
+    format: RationaleFormat,  # noqa: A002
+) -> Rationale:
+    parsed: list[tuple[CharSpan, ...]] = []
+    for entry, (name, text) in zip(entries, texts.items(), strict=True):
+        with at(f"'{name}'"):
+            parsed.append(parse_rationale(entry, text, format=format) or ())
+    return tuple(parsed)
+
+
+def _entries(marks: object, names: list[str]) -> list[object]:
+    if isinstance(marks, Mapping):
+        for name in marks:
+            if name not in names:
+                raise UserError(f"rationale: {unknown('text', name, names)}")
+        return [marks.get(name) for name in names]
+    if isinstance(marks, list | tuple) and len(marks) == len(names):
+        return list(marks)
+    raise UserError(
+        f'rationale of {len(names)} texts must be an object like {{"{names[0]}": [0, 3]}} '
+        f"or a list of {len(names)}, one for each text, not {short(marks)}"
+    )
 
 
 def merge(spans: Iterable[CharSpan]) -> tuple[CharSpan, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from difflib import get_close_matches
 from pathlib import Path
 from reprlib import repr as short
@@ -19,6 +20,48 @@ def at(place: object) -> Iterator[None]:
         yield
     except UserError as error:
         raise UserError(f"{place}: {error}") from None
+
+
+_PROBLEMS: ContextVar[list[str] | None] = ContextVar("problems", default=None)
+
+
+@contextmanager
+def collecting() -> Iterator[list[str]]:
+    """Inside, readers go on after a bad row; the list fills with every problem they meet."""
+    problems: list[str] = []
+    token = _PROBLEMS.set(problems)
+    try:
+        yield problems
+    finally:
+        _PROBLEMS.reset(token)
+
+
+@contextmanager
+def row_at(place: object) -> Iterator[None]:
+    """One row among many: a mistake in it ends the reading, or only the row where problems are collected.
+
+    All that is done with the row must stand inside.
+    """
+    problems = _PROBLEMS.get()
+    try:
+        with at(place):
+            yield
+    except UserError as error:
+        if problems is None:
+            raise
+        problems.append(str(error))
+
+
+def is_collecting() -> bool:
+    """Whether bad rows are passed over, so that what is read may lack some."""
+    return _PROBLEMS.get() is not None
+
+
+def remark(place: object, fault: str) -> None:
+    """A fault the reader can live with: heard only where problems are collected."""
+    problems = _PROBLEMS.get()
+    if problems is not None:
+        problems.append(f"{place}: {fault}")
 
 
 def check_file(path: Path, *, suffixes: Collection[str]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from unirex.encode import Batch
+from unirex.batch import Batch
 from unirex.models.heads import build_head
 from unirex.models.task import Pass, TaskModel
 
@@ -37,14 +37,16 @@ class Attribution(nn.Module):
         with torch.enable_grad():
             if self.create_graph and training:
                 allow_second_order(full.task)
-            attributions = self.attribute(full, target, create_graph=self.create_graph and training)
+            attributions = self.attribute(
+                full, full.text_target(target), create_graph=self.create_graph and training
+            )
         attributions = attributions if training else attributions.detach()
         if self.pooling is None:
             return attributions.sum(-1)
         return self.pooling(attributions).squeeze(-1)
 
     def attribute(self, full: Pass, target: Tensor, *, create_graph: bool) -> Tensor:
-        """Attributions [B, T, H]."""
+        """Attributions [D, T, H] to the logit that `target` [D] names of every sequence."""
         raise NotImplementedError
 
 
@@ -71,7 +73,7 @@ def baseline(full: Pass) -> Tensor:
 
 
 def target_logits(task: TaskModel, batch: Batch, embeds: Tensor, target: Tensor) -> Tensor:
-    """The explained quantity: the logit of the target class, [B]."""
+    """The explained quantity: of every sequence the logit `target` [D] names, [D]."""
     return task(batch, embeds).gather(1, target[:, None]).squeeze(1)
 
 

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 
+import torch
 from torch import Tensor, nn
 
-from unirex.encode import Batch
+from unirex.batch import Batch
 from unirex.errors import UserError
 from unirex.extractors.attribution import Attribution, baseline, embeddings
 from unirex.models.task import Pass, TaskModel
 
 
 class _FromEmbeddings(nn.Module):
-    """The task model as a function of embeddings; captum doubles every tensor it is given."""
+    """The task model as a function of embeddings; captum doubles what it is given."""
 
     def __init__(self, task: TaskModel, batch: Batch) -> None:
         super().__init__()
         self.task = task
         self.batch = batch
 
-    def forward(self, embeds: Tensor, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        batch = replace(self.batch, input_ids=input_ids, attention_mask=attention_mask)
-        return self.task(batch, embeds)
+    def forward(self, embeds: Tensor) -> Tensor:
+        texts = len(self.batch.input_ids)
+        several = torch.arange(texts, device=embeds.device).repeat(len(embeds) // texts)
+        return self.task(self.batch.rows(several), embeds)
 
 
 class DeepLift(Attribution):
@@ -46,12 +47,10 @@ class DeepLift(Attribution):
             from captum.attr import DeepLift as Captum
         except ImportError as error:
             raise UserError("extractor 'deeplift' needs captum; run: pip install captum") from error
-        batch = full.batch
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # it announces its hooks on every call
-            return Captum(_FromEmbeddings(full.task, batch)).attribute(
+            return Captum(_FromEmbeddings(full.task, full.batch)).attribute(
                 embeddings(full),
                 baselines=baseline(full),
                 target=target,
-                additional_forward_args=(batch.input_ids, batch.attention_mask),
             )

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from unirex.encode import Batch
+from unirex.batch import Batch
 from unirex.errors import UserError
 from unirex.models.task import Pass
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -10,7 +9,6 @@ import torch
 from numpy.polynomial.legendre import leggauss
 from torch import Tensor
 
-from unirex.encode import Batch
 from unirex.errors import UserError
 from unirex.extractors.attribution import Attribution, baseline, embeddings, target_logits
 from unirex.models.task import Pass
@@ -63,8 +61,9 @@ class IntegratedGradients(Attribution):
         for first in range(0, self.steps, per_pass):
             points, weights = zip(*line[first : first + per_pass], strict=True)
             path = torch.stack([start + point * (embeds - start) for point in points])  # [S, B, T, H]
+            several = torch.arange(len(target), device=target.device).repeat(len(points))
             logits = target_logits(
-                full.task, repeated(full.batch, len(points)), path.flatten(0, 1), target.repeat(len(points))
+                full.task, full.batch.rows(several), path.flatten(0, 1), target.repeat(len(points))
             )
             gradients = torch.autograd.grad(logits.sum(), path, create_graph=create_graph)[0]
             parts.append(torch.einsum("s,sbth->bth", gradients.new_tensor(weights), gradients))
@@ -72,15 +71,10 @@ class IntegratedGradients(Attribution):
 
     def convergence_delta(self, full: Pass, target: Tensor) -> Tensor:
         """How far the scores are from summing up to F(x) - F(baseline): [B], 0 is exact."""
+        target = full.text_target(target)
         with torch.no_grad():
             whole = target_logits(full.task, full.batch, embeddings(full), target)
             nothing = target_logits(full.task, full.batch, baseline(full), target)
         with torch.enable_grad():
             attributions = self.attribute(full, target, create_graph=False).detach()
         return attributions.sum((-2, -1)) - (whole - nothing)
-
-
-def repeated(batch: Batch, times: int) -> Batch:
-    """The batch so many times over."""
-    copies = {name: value.repeat(times, *[1] * (value.dim() - 1)) for name, value in batch.tensors().items()}
-    return replace(batch, **copies)

@@ -119,12 +119,13 @@ def build_system(method: str, data: Splits, config: Config) -> System:
     """The system before training: a pretrained encoder, heads from chance."""
     import torch
 
+    from unirex.data.layout import Layout
     from unirex.modeling import RationaleModel
     from unirex.models.encoders import load_pretrained
     from unirex.system import System
 
     torch.manual_seed(config.seed)
-    model = RationaleModel.from_encoder(config, data.info.labels, method=method)
+    model = RationaleModel.from_encoder(config, data.info.labels, layout=Layout.of(data), method=method)
     if any(True for _ in model.extractor.parameters()) and not config.objectives.plausibility.weight:
         raise UserError(
             f"extractor '{config.extractor}' has to learn, and only plausibility teaches it; "
@@ -148,6 +149,8 @@ def check_trainable(data: Splits, config: Config) -> None:
         if not data.get(split):
             raise UserError(f"dataset '{data.info.name}' has no {split} examples; training needs them.")
     weights = config.class_weights
+    if weights is not None and data.info.task == "choice":
+        raise UserError("class_weights are for labels; a choice between texts has none.")
     if weights is not None and len(weights) != len(data.info.labels):
         raise UserError(
             f"class_weights: {len(weights)} weights for {len(data.info.labels)} labels {data.info.labels}."
@@ -160,6 +163,8 @@ def check_gold(data: Splits, config: Config) -> None:
     name, plausibility = data.info.name, bool(config.objectives.plausibility.weight)
     if config.extractor in ("gold", "inverse") and not all(one.rationale for one in data["train"]):
         raise UserError(f"extractor '{config.extractor}' needs a gold rationale for every text of '{name}'.")
+    if config.extractor in ("gold", "inverse") and config.training.gold_fraction < 100:
+        raise UserError(f"extractor '{config.extractor}' needs all gold; set training.gold_fraction to 100.")
     if plausibility and not any(one.rationale and any(one.rationale) for one in data["train"]):
         raise UserError(
             f"dataset '{name}' has no gold rationales in train, which plausibility needs; "

@@ -6,13 +6,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
-from unirex.encode import Batch
+from unirex.batch import Batch
 from unirex.errors import unknown
 from unirex.models.heads import build_head
+from unirex.models.windows import Windows, split
 
 POOLINGS = ("cls", "pooler", "mean")
+NO_CHOICE = -1e4  # not -inf, as the difference of two of those is not a number
 
 
 def encode(encoder: Any, batch: Batch, embeds: Tensor | None = None) -> Any:
@@ -57,27 +60,59 @@ def pool(how: str, output: Any, attention_mask: Tensor) -> Tensor:
 
 
 class TaskModel(nn.Module):
-    """F_task of the paper: text in, label logits out."""
+    """F_task of the paper: text in, label logits out.
+
+    Args:
+        encoder: a Hugging Face encoder.
+        pooling: how a text becomes one vector.
+        classes: logits per sequence; 1 where the answer is one of several choices.
+        window: the most tokens the encoder reads at once.
+        stride: how far windows over a longer text are apart; see `windows.split`.
+    """
 
     encoder: Any
 
-    def __init__(self, encoder: Any, *, pooling: str, classes: int) -> None:
+    def __init__(
+        self, encoder: Any, *, pooling: str, classes: int, window: int = 1 << 30, stride: int | None = None
+    ) -> None:
         super().__init__()
         if pooling not in POOLINGS:
             raise unknown("pooling", pooling, POOLINGS)
         self.encoder = encoder
         self.pooling = pooling
+        self.window, self.stride = window, stride
         self.head = build_head("linear", encoder.config.hidden_size, classes)
 
+    def windows(self, batch: Batch) -> Windows | None:
+        """How texts longer than the encoder takes are read; None if there are none."""
+        return split(batch, self.window, self.stride)
+
     def states(self, batch: Batch, embeds: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """Hidden states [B, T, H] and logits [B, C] from one encoder pass."""
+        """Hidden states [D, T, H] and logits [D, C] of sequences the encoder can take, from one pass."""
         output = encode(self.encoder, batch, embeds)
         pooled = pool(self.pooling, output, batch.attention_mask)
         return output.last_hidden_state, self.head(pooled)
 
     def forward(self, batch: Batch, embeds: Tensor | None = None) -> Tensor:
-        """Label logits [B, C]."""
-        return self.states(batch, embeds)[1]
+        """Logits [D, C] of every sequence, however long."""
+        windows = self.windows(batch)
+        if windows is None:
+            return self.states(batch, embeds)[1]
+        logits = self.states(windows.rows, None if embeds is None else windows.embeddings(embeds))[1]
+        return windows.merge_logits(logits, windows.rows.attention_mask)
+
+    def answer(self, batch: Batch, logits: Tensor) -> Tensor:
+        """Logits of the sequences [..., D, C] as answers for the examples [..., B, C].
+
+        Of a choice, every sequence's only logit stands at the place of its choice; where an example has fewer
+        choices than others there is a number too small to count.
+        """
+        if batch.example is None or batch.choice is None:
+            return logits
+        size = (*logits.shape[:-2], batch.examples(), int(batch.choice.max()) + 1)
+        answers = logits.new_full(size, NO_CHOICE)
+        answers[..., batch.example, batch.choice] = logits[..., 0]
+        return answers
 
     def embed(self, ids: Tensor) -> Tensor:
         """Word embeddings [..., H]; positions and types are added inside the encoder."""
@@ -92,15 +127,36 @@ class Pass:
     batch: Batch
 
     @cached_property
+    def windows(self) -> Windows | None:
+        """How the texts are read, if they are longer than the encoder takes."""
+        return self.task.windows(self.batch)
+
+    @cached_property
     def _states(self) -> tuple[Tensor, Tensor]:
-        return self.task.states(self.batch)
+        return self.task.states(self.batch if self.windows is None else self.windows.rows)
 
     @property
-    def hidden(self) -> Tensor:  # [B, T, H]
+    def row_logits(self) -> Tensor:  # [R, C]
+        """The logits of everything the encoder ran: the sequences, or the windows of them."""
+        return self._states[1]
+
+    @cached_property
+    def hidden(self) -> Tensor:  # [D, T, H]
         """Last-layer states of every token."""
-        return self._states[0]
+        return self._states[0] if self.windows is None else self.windows.merge_states(self._states[0])
 
-    @property
+    @cached_property
+    def text_logits(self) -> Tensor:  # [D, C]
+        """The logits of every sequence."""
+        if self.windows is None:
+            return self.row_logits
+        return self.windows.merge_logits(self.row_logits, self.windows.rows.attention_mask)
+
+    @cached_property
     def logits(self) -> Tensor:  # [B, C]
         """The prediction from the whole text."""
-        return self._states[1]
+        return self.task.answer(self.batch, self.text_logits)
+
+    def text_target(self, target: Tensor) -> Tensor:  # [D]
+        """Which logit of each sequence is explained: the target class, or a choice's only one."""
+        return target if self.batch.example is None else torch.zeros_like(self.batch.example)

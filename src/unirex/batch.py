@@ -1,0 +1,120 @@
+"""Examples as numbers: the tokens of one example, and a padded batch of several."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """One sequence as the encoder sees it."""
+
+    input_ids: NDArray[np.int32]  # [T]
+    special: NDArray[np.bool_]  # [T]  [CLS], [SEP] and their like
+    selectable: NDArray[np.bool_]  # [T]  may be part of a rationale
+    sliding: NDArray[np.bool_]  # [T]  part of the text that windows move over; the rest is in every window
+    spans: NDArray[np.int32]  # [T, 3]  segment, start, end in characters; empty for special tokens
+    rationale: NDArray[np.bool_] | None = None  # [T]  gold
+
+    def __len__(self) -> int:
+        return len(self.input_ids)
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """One example: its only sequence, or one for each choice."""
+
+    sequences: tuple[Tokens, ...]
+    label: int | None = None
+    truncated: int = 0  # tokens that did not fit
+    choice: bool = False
+
+    @property
+    def length(self) -> int:
+        """Tokens an encoder has to run for it, padding between its own sequences included."""
+        return len(self.sequences) * max(map(len, self.sequences))
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Examples padded to their longest sequence. Shapes: B examples, D sequences, T tokens.
+
+    D is B, save where an example is a choice between several sequences.
+    """
+
+    input_ids: Tensor  # [D, T]
+    attention_mask: Tensor  # [D, T]  bool: a token, not padding
+    special: Tensor  # [D, T]  bool
+    selectable: Tensor  # [D, T]  bool
+    labels: Tensor | None = None  # [B]
+    rationale: Tensor | None = None  # [D, T]  bool
+    has_rationale: Tensor | None = None  # [D]  bool
+    position_ids: Tensor | None = None  # [D, T]  counted from 0; None: the order of the tokens
+    sliding: Tensor | None = None  # [D, T]  bool; None: no sequence needs windows
+    example: Tensor | None = None  # [D]  whose sequence it is; None: each example has one
+    choice: Tensor | None = None  # [D]  which of its choices
+
+    def tensors(self) -> dict[str, Tensor]:
+        """The tensors by name, as a model's forward takes them."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in values.items() if value is not None}
+
+    def to(self, device: torch.device | str) -> Batch:
+        """The same batch on another device."""
+        return replace(self, **{name: value.to(device) for name, value in self.tensors().items()})
+
+    def rows(self, numbers: Tensor) -> Batch:
+        """Some of the sequences by themselves, as an encoder reads them: no labels, no gold, no choices."""
+        read = ("input_ids", "attention_mask", "special", "selectable", "position_ids", "sliding")
+        return Batch(**{name: value[numbers] for name, value in self.tensors().items() if name in read})
+
+    def per_sequence(self, values: Tensor) -> Tensor:
+        """What is said of each example [B, …], said of each of its sequences: [D, …]."""
+        return values if self.example is None else values[self.example]
+
+    def examples(self) -> int:
+        """How many examples there are: B."""
+        return len(self.input_ids) if self.example is None else int(self.example.max()) + 1
+
+
+def collate(encoded: Sequence[Encoded], pad_token_id: int) -> Batch:
+    """A batch padded on the right to its longest sequence."""
+    rows = [tokens for one in encoded for tokens in one.sequences]
+    width = max(map(len, rows))
+
+    def padded(values: Sequence[NDArray[Any]], fill: int = 0, kind: Any = bool) -> Tensor:
+        table = np.full((len(rows), width), fill, dtype=kind)
+        for row, cells in zip(table, values, strict=True):
+            row[: len(cells)] = cells
+        return torch.from_numpy(table)
+
+    labels = [one.label for one in encoded]
+    gold = [row.rationale for row in rows]
+    nothing = np.zeros(0, dtype=bool)
+    slides = any(row.sliding.any() for row in rows)
+    return Batch(
+        input_ids=padded([row.input_ids for row in rows], pad_token_id, np.int64),
+        attention_mask=padded([np.ones(len(row), dtype=bool) for row in rows]),
+        special=padded([row.special for row in rows]),
+        selectable=padded([row.selectable for row in rows]),
+        labels=None if None in labels else torch.tensor(labels),
+        rationale=padded([nothing if row is None else row for row in gold]),
+        has_rationale=torch.tensor([row is not None for row in gold]),
+        sliding=padded([row.sliding for row in rows]) if slides else None,
+        **_choices(encoded),
+    )
+
+
+def _choices(encoded: Sequence[Encoded]) -> dict[str, Tensor]:
+    if not any(one.choice for one in encoded):
+        return {}
+    places = [(number, choice) for number, one in enumerate(encoded) for choice in range(len(one.sequences))]
+    example, choice = torch.tensor(places).unbind(1)
+    return {"example": example.contiguous(), "choice": choice.contiguous()}

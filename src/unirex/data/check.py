@@ -1,0 +1,82 @@
+"""What can be wrong with a dataset although each of its rows reads well."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from reprlib import repr as short
+
+from unirex.data.example import DatasetInfo, Example, Rationale, Splits, choice_label
+from unirex.data.repeats import repeats
+
+
+def faults(data: Splits) -> Iterator[str]:
+    """Every fault in what was read, each with the split and the id of the example it is in."""
+    known = {example.label for example in data.get("train", ())}
+    if "train" not in data:
+        yield "there is no train split"
+    for split, examples in data.items():
+        if not examples:
+            yield f"{split} is empty"
+        yield from _twice(split, examples)
+        for example in examples:
+            for fault in _of_example(example, data.info):
+                yield f"{split}, example '{example.id}': {fault}"
+            # A letter that train never shows is no fault: every choice is read in the same way.
+            if known and example.choices is None and example.label not in known:
+                yield f"{split}, example '{example.id}': label {example.label!r} is not in train"
+    yield from _conflicts(data)
+
+
+def _twice(split: str, examples: Sequence[Example]) -> Iterator[str]:
+    seen: set[str] = set()
+    for example in examples:
+        if example.id in seen:
+            yield f"{split}: duplicate id '{example.id}'"
+        seen.add(example.id)
+
+
+def _conflicts(data: Splits) -> Iterator[str]:
+    """A text that is labelled one way in one split and another way in another: one of them is wrong."""
+    for first, later in combinations(data, 2):
+        for one in repeats(data[later], after=data[first]):
+            if one.conflicting:
+                yield (
+                    f"{later}, example '{one.example.id}': labelled {one.example.label!r}, but the same text "
+                    f"is {one.before.label!r} in {first} (example '{one.before.id}')"
+                )
+
+
+def _of_example(example: Example, info: DatasetInfo) -> Iterator[str]:
+    if not any(text.strip() for text in example.segments):
+        yield "there is no text in it"
+    labels = info.labels if example.choices is None else tuple(map(choice_label, range(len(example.choices))))
+    if example.label is not None and example.label not in labels:
+        yield f"label {example.label!r} is none of {', '.join(map(repr, labels))}"
+    if example.rationale is not None:
+        yield from _of_rationale(example, example.rationale, info, "rationale")
+    for number, group in enumerate(example.groups, 1):
+        yield from _of_rationale(example, group, info, f"group {number}")
+
+
+def _of_rationale(example: Example, rationale: Rationale, info: DatasetInfo, name: str) -> Iterator[str]:
+    if len(rationale) != len(example.segments):
+        yield f"{name} is of {len(rationale)} segments, but the example has {len(example.segments)}"
+        return
+    for number, (text, spans) in enumerate(zip(example.segments, rationale, strict=True)):
+        if spans and info.rationale_segments is not None and number not in info.rationale_segments:
+            yield f"{name} marks segment {number + 1}, which cannot carry one"
+        for start, end in spans:
+            fault = _of_span(text, start, end)
+            if fault:
+                yield f"{name} span [{start}, {end}] of segment {number + 1} {fault}"
+
+
+def _of_span(text: str, start: int, end: int) -> str | None:
+    if start >= end:
+        return "is empty"
+    if start < 0 or end > len(text):
+        return f"is outside its text of {len(text)} characters"
+    if not text[start:end].strip():
+        return f"marks nothing but blanks in {short(text)}"
+    return None

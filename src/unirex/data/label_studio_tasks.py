@@ -1,0 +1,173 @@
+"""Tasks for Label Studio out of examples and explanations, and the labelling interface that shows them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import repeat
+from typing import Any, Protocol
+from xml.sax.saxutils import quoteattr
+
+from unirex.data.example import Example, Label, Rationale
+from unirex.errors import UserError
+
+Json = dict[str, Any]
+
+MARKING, CHOOSING = "rationale", "label"  # the names of the tags: those the reader looks for
+RESERVED = ("id", "split")  # columns of a task's data beside the texts
+NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+class Mark(Protocol):
+    """Some characters of one segment."""
+
+    @property
+    def start(self) -> int: ...  # noqa: D102
+    @property
+    def end(self) -> int: ...  # noqa: D102
+    @property
+    def segment(self) -> int: ...  # noqa: D102
+
+
+class Explained(Protocol):
+    """A prediction with its reasons, such as a `unirex.Explanation`."""
+
+    @property
+    def label(self) -> Label: ...  # noqa: D102
+    @property
+    def probabilities(self) -> Mapping[Label, float]: ...  # noqa: D102
+    @property
+    def spans(self) -> Sequence[Mark]: ...  # noqa: D102
+
+
+def tasks(
+    examples: Iterable[Example],
+    *,
+    explanations: Iterable[Explained] | None = None,
+    segments: Sequence[str] = ("text",),
+    split: str | None = None,
+    model_version: str = "unirex",
+) -> list[Json]:
+    """What to import into Label Studio: the texts, what people said of them, what a model says.
+
+    A label or rationale becomes an annotation, or one for each of `groups`; an example without either is a
+    task to be done. The explanations, one for each example in the same order, become predictions: marks and
+    a class that an annotator starts from. Labels become text, as Label Studio knows no other.
+    """
+    _check_names(segments)
+    explained: Iterable[Explained | None] = repeat(None) if explanations is None else explanations
+    try:
+        pairs = list(zip(examples, explained, strict=explanations is not None))
+    except ValueError:
+        raise UserError("there must be one explanation for each example") from None
+    return [
+        _task(number, example, explanation, segments, split, model_version)
+        for number, (example, explanation) in enumerate(pairs, 1)
+    ]
+
+
+def labeling_config(labels: Iterable[Label], segments: Sequence[str] = ("text",)) -> str:
+    """The labelling interface (XML) for a project with these classes, and these columns as texts."""
+    _check_names(segments)
+    choices = "".join(f"\n    <Choice value={_attribute(str(label))}/>" for label in labels)
+    shown = "".join(_shown(name, segments) for name in segments)
+    # Without pre-wrap, blanks are squeezed in what is shown, and in the text kept with a mark.
+    return (
+        "<View>\n  <Style>.htx-text { white-space: pre-wrap; }</Style>\n"
+        f'{shown}  <Choices name="{CHOOSING}" toName="{segments[0]}" choice="single" required="true">'
+        f"{choices}\n  </Choices>\n</View>\n"
+    )
+
+
+def _shown(name: str, segments: Sequence[str]) -> str:
+    return (
+        f'  <Labels name="{_marking(name, segments)}" toName="{name}">\n'
+        f'    <Label value="{MARKING}"/>\n  </Labels>\n'
+        f'  <Text name="{name}" value="${name}"/>\n'
+    )
+
+
+def _marking(name: str, segments: Sequence[str]) -> str:
+    """A <Labels> marks one <Text> only, so several texts need one each."""
+    return MARKING if len(segments) == 1 else f"{MARKING}-{name}"
+
+
+def _check_names(segments: Sequence[str]) -> None:
+    if not segments or len(set(segments)) < len(segments):
+        raise UserError(f"segments must have names, each its own: {', '.join(segments) or 'there are none'}")
+    for name in segments:
+        if not re.fullmatch(r"\w+", name, re.ASCII) or name in RESERVED:
+            raise UserError(
+                f"segment '{name}' cannot be a column of a task: use letters, digits and _, "
+                f"and neither {' nor '.join(RESERVED)}"
+            )
+
+
+def _attribute(value: str) -> str:
+    if NOT_IN_XML.search(value):
+        raise UserError(f"label {value!r} holds a character that XML cannot; rename it")
+    return quoteattr(value)
+
+
+def _task(
+    number: int,
+    example: Example,
+    explanation: Explained | None,
+    segments: Sequence[str],
+    split: str | None,
+    model_version: str,
+) -> Json:
+    texts = _texts(example, segments)
+    task: Json = {
+        "data": {"id": example.id, **texts, **({} if split is None else {"split": split})},
+        "annotations": [
+            {"result": _result(example.label, marking, texts, f"t{number}-a{annotation}")}
+            for annotation, marking in enumerate(_markings(example), 1)
+        ],
+    }
+    if explanation is not None:
+        result = _result(explanation.label, _marking_of(explanation, len(texts)), texts, f"t{number}-p")
+        score = explanation.probabilities[explanation.label]
+        task["predictions"] = [{"model_version": model_version, "score": score, "result": result}]
+    return task
+
+
+def _texts(example: Example, segments: Sequence[str]) -> dict[str, str]:
+    if example.choices is not None:
+        raise UserError(f"example {example.id} has choices of its own, which a <Choices> cannot show")
+    if len(example.segments) != len(segments):
+        raise UserError(
+            f"example {example.id} has {len(example.segments)} segments, but {len(segments)} names were given"
+        )
+    return dict(zip(segments, example.segments, strict=True))
+
+
+def _markings(example: Example) -> Sequence[Rationale | None]:
+    if example.label is None and example.rationale is None:
+        return ()
+    return example.groups or (example.rationale,)
+
+
+def _marking_of(explanation: Explained, segments: int) -> Rationale:
+    return tuple(
+        tuple((mark.start, mark.end) for mark in explanation.spans if mark.segment == number)
+        for number in range(segments)
+    )
+
+
+def _result(
+    label: Label | None, marking: Rationale | None, texts: Mapping[str, str], prefix: str
+) -> list[Json]:
+    """The marks and the class; an id must not occur twice in a project's import."""
+    first = next(iter(texts))
+    regions: list[tuple[str, str, str, Json]] = []
+    if label is not None:
+        regions.append((CHOOSING, first, "choices", {"choices": [str(label)]}))
+    for (name, text), spans in zip(texts.items(), marking or repeat(()), strict=False):
+        for start, end in spans:
+            value = {"start": start, "end": end, "text": text[start:end], "labels": [MARKING]}
+            regions.append((_marking(name, [*texts]), name, "labels", value))
+    return [
+        {"id": f"{prefix}-{number}", "from_name": control, "to_name": name, "type": kind, "value": value}
+        for number, (control, name, kind, value) in enumerate(regions, 1)
+    ]

@@ -1,0 +1,109 @@
+"""Texts longer than an encoder takes, read in overlapping windows and put together again.
+
+A window holds the special tokens, the short segments (a question, a hypothesis) and a part of the long one.
+Every text is read whole: a token's state is the mean over the windows it stands in, and the text's logits are
+the mean over its windows, each counting for as many tokens of the long segment as it shows. So a window that
+shows nothing (all its tokens were taken out) says nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from unirex.batch import Batch
+
+
+@dataclass(frozen=True)
+class Windows:
+    """The windows of a batch of texts. Shapes: R windows of at most W tokens, of D texts of T tokens."""
+
+    rows: Batch  # R sequences
+    text: Tensor  # [R]  whose window it is
+    place: Tensor  # [R, W]  where its tokens stand in the text; 0 at padding
+    shape: tuple[int, int]  # D, T
+
+    def gather(self, values: Tensor) -> Tensor:
+        """What is said of the tokens of the texts [..., D, T], for the tokens of the windows: [..., R, W]."""
+        return values[..., self.text[:, None], self.place] & self.rows.attention_mask
+
+    def embeddings(self, embeds: Tensor) -> Tensor:
+        """Embeddings of the texts [D, T, H] as the windows have them: [R, W, H]."""
+        return embeds[self.text[:, None], self.place]
+
+    def merge_states(self, states: Tensor) -> Tensor:
+        """States of the windows' tokens [R, W, H] as states of the texts' tokens [D, T, H]."""
+        texts, tokens = self.shape
+        seen = self.rows.attention_mask
+        index = (self.text[:, None] * tokens + self.place)[seen]
+        summed = states.new_zeros(texts * tokens, states.shape[-1]).index_add(0, index, states[seen])
+        counts = states.new_zeros(texts * tokens).index_add(0, index, states.new_ones(len(index)))
+        return (summed / counts.clamp(min=1)[:, None]).view(texts, tokens, -1)
+
+    def merge_logits(self, logits: Tensor, shown: Tensor) -> Tensor:
+        """Logits of the windows [..., R, C] as logits of the texts [..., D, C].
+
+        Args:
+            logits: of every window.
+            shown: [..., R, W] bool, the tokens each window shows.
+        """
+        sliding = self.rows.sliding
+        weights = (shown if sliding is None else shown & sliding).sum(-1).to(logits.dtype)  # [..., R]
+        total = self._per_text(weights)
+        # A text of which nothing is left to slide over, or that fits one window: all of its windows alike.
+        weights = torch.where(total[..., self.text] > 0, weights, torch.ones_like(weights))
+        total = self._per_text(weights)
+        return self._per_text(logits * weights[..., None], dim=-2) / total[..., None]
+
+    def _per_text(self, values: Tensor, dim: int = -1) -> Tensor:
+        size = list(values.shape)
+        size[dim] = self.shape[0]
+        return values.new_zeros(size).index_add(dim, self.text, values)
+
+
+def split(batch: Batch, size: int, stride: int | None = None) -> Windows | None:
+    """The windows of a batch; None if every text fits in one.
+
+    Args:
+        batch: the texts.
+        size: tokens in a window.
+        stride: how far windows are apart on the long segment; None: three quarters of what one shows of it.
+            The last window ends with the text.
+    """
+    if batch.sliding is None or batch.attention_mask.shape[1] <= size:
+        return None
+    places, texts = [], []
+    for text, (present, slides) in enumerate(zip(batch.attention_mask, batch.sliding, strict=True)):
+        for place in _places(present, slides & present, size, stride):
+            places.append(place)
+            texts.append(text)
+    return _windows(batch, places, torch.tensor(texts, device=batch.input_ids.device))
+
+
+def _places(present: Tensor, slides: Tensor, size: int, stride: int | None) -> list[Tensor]:
+    """Where the tokens of each window of one text stand."""
+    if int(present.sum()) <= size:
+        return [present.nonzero().flatten()]
+    fixed, moving = (present & ~slides).nonzero().flatten(), slides.nonzero().flatten()
+    room = max(1, size - len(fixed))
+    step = min(room, stride or max(1, room * 3 // 4))
+    starts = [*range(0, max(1, len(moving) - room), step), max(0, len(moving) - room)]
+    return [torch.cat([fixed, moving[start : start + room]]).sort()[0] for start in dict.fromkeys(starts)]
+
+
+def _windows(batch: Batch, places: list[Tensor], text: Tensor) -> Windows:
+    place = torch.nn.utils.rnn.pad_sequence(places, batch_first=True)
+    lengths = torch.tensor([len(one) for one in places], device=place.device)
+    present = torch.arange(place.shape[1], device=place.device) < lengths[:, None]
+    where = text[:, None], place
+    rows = Batch(
+        # What stands at padding is a token nobody sees; position numbers start anew in every window.
+        input_ids=batch.input_ids[where],
+        attention_mask=present & batch.attention_mask[where],
+        special=batch.special[where] & present,
+        selectable=batch.selectable[where] & present,
+        sliding=None if batch.sliding is None else batch.sliding[where] & present,
+    )
+    return Windows(rows, text, place, (batch.input_ids.shape[0], batch.input_ids.shape[1]))
