@@ -18,7 +18,7 @@ from unirex.cli_data import FOLDER, READING
 from unirex.data import DATASETS, as_columns, load_dataset
 from unirex.data.catalogue import catalogue, entry
 from unirex.data.check import faults
-from unirex.data.convert import convert, text_columns
+from unirex.data.convert import check_target, convert, text_columns
 from unirex.data.counting import Tokens
 from unirex.data.example import Example, Splits
 from unirex.data.statistics import statistics
@@ -158,6 +158,7 @@ def by_ids(examples: Sequence[Example], options: Namespace) -> list[Example]:
 def convert_dataset(options: Namespace) -> int:
     """`unirex data convert`."""
     names = [name.strip() for name in options.names.split(",")] if options.names else []
+    check_target(options.target)  # before a long read
     found = load(options)
     paths = convert(found, options.target, split=options.split, names=names)
     print(f"written: {', '.join(map(str, paths))}")
@@ -173,7 +174,7 @@ def download_dataset(options: Namespace) -> int:
 
     root = options.root or os.environ.get("UNIREX_DATA")
     if not root:
-        print(f"no --root and no UNIREX_DATA: into {FOLDER}/ here", file=sys.stderr)
+        print(f"no --root and no UNIREX_DATA: into {FOLDER}/ here")
     folder = download(options.name, Path(root or FOLDER), progress=sys.stderr.isatty(), force=options.force)
     print(f"{options.name} in {folder}")
     print(f"next: unirex data stats {options.name} --root {root or FOLDER}")

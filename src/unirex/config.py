@@ -15,6 +15,7 @@ class Training:
     Args:
         epochs: at most so many passes over the training data.
         batch_size: texts per optimiser step and device.
+        max_batches: at most so many batches an epoch, for a quick trial; null: all.
         accumulate: batches per optimiser step.
         learning_rate: null: what suits the encoder (1e-4 for minilm, else 2e-5).
         weight_decay: for all but biases and norms.
@@ -36,6 +37,7 @@ class Training:
 
     epochs: int = 10  # SPEC A7
     batch_size: int = 32  # SPEC A7
+    max_batches: int | None = None
     accumulate: int = 1
     learning_rate: float | None = None
     weight_decay: float = 0.0  # SPEC A7

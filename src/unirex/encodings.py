@@ -32,9 +32,9 @@ SCHEMA = pa.schema(
         ("input_ids", pa.list_(pa.int32())),
         ("flags", pa.list_(pa.uint8())),
         ("spans", pa.list_(pa.int32())),  # segment, start, end of each token
-        ("has_gold", pa.bool_()),
-        ("last", pa.bool_()),
-        ("choice", pa.bool_()),
+        ("has_gold", pa.uint8()),
+        ("last", pa.uint8()),
+        ("choice", pa.uint8()),
         ("label", pa.int32()),
         ("truncated", pa.int32()),
     ]
@@ -135,8 +135,7 @@ class Encodings(Sequence[Encoded]):
         names = ("has_gold", "last", "choice", "label", "truncated")
         return {
             name: np.concatenate(
-                [np.zeros(0, dtype=SCHEMA.field(name).type.to_pandas_dtype())]
-                + [batch.column(name).to_numpy(zero_copy_only=False) for batch in self.batches]
+                [_values(batch.column(name)) for batch in self.batches] or [np.zeros(0, int)]
             )
             for name in names
         }
@@ -154,10 +153,16 @@ class _Lists:
 
     @classmethod
     def of(cls, column: pa.ListArray) -> _Lists:
-        return cls(column.offsets.to_numpy(), column.values.to_numpy())
+        return cls(_values(column.offsets), _values(column.values))
 
     def row(self, number: int) -> NDArray[Any]:
         return self.values[self.offsets[number] : self.offsets[number + 1]]
+
+
+def _values(column: pa.Array) -> NDArray[Any]:
+    """A column of numbers without a copy; `to_numpy` would import pandas, which takes longer than all else."""
+    numbers = np.frombuffer(column.buffers()[1], dtype=str(column.type))
+    return numbers[column.offset : column.offset + len(column)]
 
 
 def record_batches(encoded: Iterable[Encoded]) -> Iterator[pa.RecordBatch]:
@@ -177,9 +182,9 @@ def _record_batch(encoded: Sequence[Encoded]) -> pa.RecordBatch:
         _lists(ids, sizes),
         _lists(flags, sizes),
         _lists(spans, [3 * size for size in sizes]),
-        [tokens.rationale is not None for _, tokens, _ in rows],
-        [last for _, _, last in rows],
-        [one.choice for one, _, _ in rows],
+        [int(tokens.rationale is not None) for _, tokens, _ in rows],
+        [int(last) for _, _, last in rows],
+        [int(one.choice) for one, _, _ in rows],
         [NO_LABEL if one.label is None else one.label for one, _, _ in rows],
         [one.truncated for one, _, _ in rows],
     ]

@@ -64,6 +64,8 @@ def check_values(config: Config) -> Config:
     for name in ("epochs", "batch_size", "accumulate"):
         if getattr(training, name) < 1:
             raise UserError(f"training.{name} {getattr(training, name)}: must be at least 1.")
+    if training.max_batches is not None and training.max_batches < 1:
+        raise UserError(f"training.max_batches {training.max_batches}: must be at least 1.")
     if not 0 <= training.warmup <= 1:
         raise UserError(f"training.warmup {training.warmup}: give a share from 0 to 1.")
     if training.learning_rate is not None and training.learning_rate <= 0:

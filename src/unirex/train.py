@@ -259,6 +259,7 @@ def build_trainer(config: Config, folder: Path, callbacks: list[Callback]) -> pl
         "strategy": training.strategy,
         "precision": training.precision,
         "max_epochs": training.epochs,
+        "limit_train_batches": training.max_batches,
         "accumulate_grad_batches": training.accumulate,
         "gradient_clip_val": training.clip or None,
         "callbacks": [stop, *callbacks],

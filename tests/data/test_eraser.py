@@ -1,10 +1,13 @@
-"""Evidence stands where ERASER's token offsets say: in any folder of its format, and in the four named sets."""
+"""Evidence stands where ERASER's token offsets say: in any folder of its format, and in its named sets."""
 
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from unirex.data import cose, eraser, esnli, load_dataset, movies, multirc
+from unirex.data.eraser_documents import Document, sentences_of_file, sentences_of_record
 from unirex.data.validate import collecting
 from unirex.errors import UserError
 
@@ -79,6 +82,26 @@ def test_a_file_drops_empty_lines_and_tokens_but_a_record_keeps_them(tmp_path):
         data = eraser.load(folder(tmp_path / name, train, {"d1": messy, "d2": "bad"}, jsonl=jsonl))
         assert marked(data["train"][0])[0].split() == ["good", "see"]
     assert data["train"][0].text == "so  good\n\nsee it\n"
+
+
+MESSY = st.text(" \n\tab\u00a0\u2028", max_size=20)
+
+
+def tokens(text):
+    document = Document.of(text)
+    return [text[slice(*document.span(number, number + 1))] for number in range(len(document))]
+
+
+@given(MESSY.filter(str.strip))
+def test_tokens_of_a_file_are_those_of_the_benchmarks_loader(text):
+    lines = [line.strip() for line in text.split("\n") if line.strip()]
+    assert tokens(sentences_of_file(text)) == [token for line in lines for token in line.split(" ") if token]
+
+
+@given(MESSY)
+def test_tokens_of_a_record_are_those_of_the_benchmarks_loader(text):
+    lines = [line.strip() for line in text.split("\n")]
+    assert tokens(sentences_of_record(text)) == [token for line in lines for token in line.split(" ")]
 
 
 def test_groups_are_kept_and_their_union_merged(tmp_path):
@@ -355,8 +378,8 @@ def test_a_review_without_evidence_is_kept(tmp_path):
 def test_sentence_offsets_of_movies_are_wrong_as_in_the_released_code(tmp_path):
     docs = {"d1": "a film\nit is just so good\nbut dull", "d2": "bad"}
     # Tokens: a0 film1 | it2 is3 just4 so5 good6 | but7 dull8. In their sentence, "just" is 2 and "good" is 4:
-    # 4 to 7 "just so good" lands on 2 to 4 + 1, "it is just"; 1 to 5 "film it is just" on 1 to 2 + 1, "film it";
-    # 6 to 8 "good but" on 4 to 0 + 1, which is nothing; so is 5 to 9 "so good but dull", 3 to 1 + 1.
+    # 4 to 7 "just so good" lands on 2 to 4 + 1, "it is just"; 1 to 5 "film it is just" on 1 to 2 + 1, "film
+    # it"; 6 to 8 "good but" on 4 to 0 + 1, which is nothing; so is 5 to 9 "so good but dull", 3 to 1 + 1.
     spans = [(4, 7), (6, 8), (1, 5), (5, 9)]
     groups = [[evidence("d1", *span)] for span in spans]
     folder(tmp_path, both("POS", *groups), docs)

@@ -16,6 +16,7 @@ from unirex.files import replace_file, write_file
 
 OPTIONAL = ("rationale", "choices", "groups")  # columns left out where no example has one
 OWN = ("id", "split", "label", *OPTIONAL)  # columns that are not texts
+SETUP = ".xml"  # of a Label Studio project, beside its tasks
 BATCH = 1024  # rows of a Parquet file in memory at once
 
 Row = dict[str, Any]
@@ -29,12 +30,20 @@ def convert(
     Rationales are written as character spans, those of several texts by the names of their columns. `names`
     are these columns; without them one text is `text` and several are `segment_1`, `segment_2`, …
     """
+    path = check_target(target)
+    chosen = _chosen(data, split)
+    return KINDS[path.suffix.lower()](path, chosen, text_columns(chosen, names))
+
+
+def check_target(target: str | Path) -> Path:
+    """A file of a kind that can be written, where there is none yet."""
     path = Path(target)
     if path.suffix.lower() not in KINDS:
         raise UserError(f"{path}: unsupported suffix '{path.suffix}'; supported: {', '.join(KINDS)}")
-    _check_new(path)
-    chosen = _chosen(data, split)
-    return KINDS[path.suffix.lower()](path, chosen, text_columns(chosen, names))
+    for one in (path, path.with_suffix(SETUP)) if path.suffix.lower() == ".json" else (path,):
+        if exists(one):
+            raise UserError(f"{one} exists already; move it away or choose another name.")
+    return path
 
 
 def text_columns(data: Splits, given: Sequence[str] = ()) -> tuple[str, ...]:
@@ -91,11 +100,6 @@ def _chosen(data: Splits, split: str | None) -> Splits:
     if split not in data:
         raise unknown("split", split, data)
     return Splits(data.info, {split: data[split]})
-
-
-def _check_new(path: Path) -> None:
-    if exists(path):
-        raise UserError(f"{path} exists already; move it away or choose another name.")
 
 
 def write_jsonl(path: Path, data: Splits, names: Sequence[str]) -> list[Path]:
@@ -175,8 +179,7 @@ def write_label_studio(path: Path, data: Splits, names: Sequence[str]) -> list[P
     """Tasks for Label Studio with the marks there are, and beside them the setup of the project."""
     from unirex.data.label_studio import labeling_config, tasks
 
-    setup = path.with_suffix(".xml")
-    _check_new(setup)
+    setup = path.with_suffix(SETUP)
     made = tasks(list(_examples(data)), segments=names)
     for task, split in zip(made, (split for split, part in data.items() for _ in part), strict=True):
         task["data"]["split"] = split

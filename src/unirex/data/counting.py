@@ -9,6 +9,7 @@ from math import ceil
 from statistics import fmean, median
 
 from unirex.data.example import CharSpan, Example
+from unirex.data.rationales import merge
 
 CHUNK = 1024  # examples tokenised at once: memory stays flat however many there are
 
@@ -72,7 +73,7 @@ def hold_gold(pieces: Pieces, text: str, gold: Sequence[CharSpan]) -> list[bool]
     >>> hold_gold([(0, 1), (1, 6), (6, 12)], "a fine  film", [(2, 4), (6, 8)])
     [False, True, False]
     """
-    gold = sorted(gold)
+    gold = merge(gold)
     ends = [end for _, end in gold]
     return [_holds(piece, text, gold, bisect_right(ends, piece[0])) for piece in pieces]
 
