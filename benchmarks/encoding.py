@@ -2,8 +2,8 @@
 
     UNIREX_DATA=data python benchmarks/encoding.py [--set multirc] [--repeat 3]
 
-Each measurement is a process of its own, so that nothing is warm but the disk; medians are compared. "Bare" is
-one call of the fast tokenizer on all examples, with offsets: what anybody would have to run.
+Each measurement is a process of its own, so that nothing is warm but the disk; medians are compared.
+"Bare" is one call of the fast tokenizer on all examples, with offsets: what anybody would have to run.
 """
 
 from __future__ import annotations

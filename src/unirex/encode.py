@@ -88,6 +88,8 @@ class TextEncoder:
         found = self.tokenizer(
             distinct,
             add_special_tokens=False,
+            return_attention_mask=False,
+            return_token_type_ids=False,
             split_special_tokens=True,  # "[SEP]" in somebody's text is text
             verbose=False,  # longer than the encoder takes: dealt with here
         )

@@ -160,7 +160,7 @@ class _Lists:
 
 
 def _values(column: pa.Array) -> NDArray[Any]:
-    """A column of numbers without a copy; `to_numpy` would import pandas, which takes longer than all else."""
+    """A column of numbers without a copy; `to_numpy` would import pandas, which takes longer than all."""
     numbers = np.frombuffer(column.buffers()[1], dtype=str(column.type))
     return numbers[column.offset : column.offset + len(column)]
 

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from unirex.batch import Tokens
 from unirex.data.example import CharSpan
 
-SPACES = np.array([code for code in range(0x3001) if chr(code).isspace()], dtype=np.uint32)  # all there are
+LAST_BLANK = 0x3000  # no character beyond it is blank
+BLANK = np.array([chr(code).isspace() for code in range(LAST_BLANK + 1)] + [False])
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Piece:
     def readable(self) -> NDArray[np.bool_]:
         """Which characters are not blank."""
         codes = np.frombuffer(self.text.encode("utf-32-le"), dtype=np.uint32)
-        return ~np.isin(codes, SPACES)
+        return ~BLANK[np.minimum(codes, LAST_BLANK + 1)]
 
     def gold(self, spans: Sequence[CharSpan]) -> NDArray[np.bool_]:
         """Which tokens hold a gold character. Blanks are nobody's: they never make a token gold."""

@@ -90,10 +90,12 @@ def test_columns_that_are_not_there(tmp_path, columns, message):
         read_records(write(tmp_path / "nli.jsonl", [pair()]), columns=columns)
 
 
-def test_an_empty_segment_is_a_mistake(tmp_path):
+def test_one_of_several_texts_may_be_empty_but_not_all(tmp_path):
     path = write(tmp_path / "nli.csv", [pair(), pair(1) | {"hypothesis": " "}])
-    with pytest.raises(UserError, match=r"nli\.csv:3: 'hypothesis' is empty"):
-        read_records(path, columns=NLI)
+    assert read_records(path, columns=Columns(text="premise,hypothesis"))[1].example.segments[1] == " "
+    path = write(tmp_path / "none.csv", [pair(), pair(1) | {"premise": "", "hypothesis": " "}])
+    with pytest.raises(UserError, match=r"none\.csv:3: all of premise, hypothesis are empty"):
+        read_records(path, columns=Columns(text="premise,hypothesis"))
 
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".parquet"])

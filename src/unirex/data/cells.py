@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import json
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
+from reprlib import repr as short
 
 from unirex.data.choices import parse_choices, pick
 from unirex.data.example import Example, Label, Rationale
@@ -20,7 +22,8 @@ class Columns:
     """What the columns of a file are called; an empty name says that an optional one is not used.
 
     `text` may name several columns, which become the segments in that order: "premise,hypothesis". So may
-    `rationale`, one for each segment. `choices` holds lists of texts to choose from.
+    `rationale`, one for each segment. `choices` holds lists of texts to choose from, `groups` lists of the
+    rationales that `rationale` merges, each by characters.
     """
 
     text: str = "text"
@@ -29,6 +32,7 @@ class Columns:
     id: str = "id"
     split: str = "split"
     choices: str = "choices"
+    groups: str = "groups"
 
 
 def read_example(
@@ -40,7 +44,7 @@ def read_example(
     labelled: bool = True,
 ) -> Example:
     """What a row says; with `labelled` false it may leave out the label."""
-    texts = {name: check_text(cell(row, name), column=name) for name in names(columns.text, row)}
+    texts = _texts(row, names(columns.text, row))
     choices = parse_choices(optional(row, columns.choices), column=columns.choices)
     given_id = optional(row, columns.id)
     return Example(
@@ -49,6 +53,7 @@ def read_example(
         label=_label(row, columns, choices, labelled),
         rationale=_rationale(row, columns, texts, rationale_format),
         choices=choices,
+        groups=_groups(optional(row, columns.groups), texts),
     )
 
 
@@ -94,6 +99,34 @@ def _label(row: Cells, columns: Columns, choices: tuple[str, ...] | None, labell
         return None
     label = check_label(value, column=columns.label)
     return label if choices is None else pick(label, choices, column=columns.label)
+
+
+def _texts(row: Cells, columns: Sequence[str]) -> dict[str, str]:
+    """The texts of a row; of several some may be empty (a review without a title), but not all."""
+    several = len(columns) > 1
+    texts = {
+        name: check_text(_text(cell(row, name), several), column=name, blank=several) for name in columns
+    }
+    if not any(text.strip() for text in texts.values()):
+        raise UserError(f"all of {', '.join(columns)} are empty; give one some text or remove the row")
+    return texts
+
+
+def _text(value: object, several: bool) -> object:
+    return "" if several and value is None else value
+
+
+def _groups(value: object, texts: Mapping[str, str]) -> tuple[Rationale, ...]:
+    try:
+        given = json.loads(value) if isinstance(value, str) else value
+    except (ValueError, RecursionError):
+        raise UserError(f"groups {short(value)} are not JSON; write a list of rationales") from None
+    if given is None:
+        return ()
+    if not isinstance(given, list | tuple):
+        raise UserError(f"groups must be a list of rationales, not {short(given)}")
+    found = (parse_segments(one, texts, format="characters") for one in given)
+    return tuple(one for one in found if one is not None)
 
 
 def _rationale(

@@ -100,11 +100,11 @@ def is_missing(value: object) -> bool:
     return value is None or (isinstance(value, float) and value != value)
 
 
-def check_text(value: object, *, column: str = "text") -> str:
-    """A text that has something to read in it."""
+def check_text(value: object, *, column: str = "text", blank: bool = False) -> str:
+    """A text that has something to read in it, unless it may be `blank`."""
     if not isinstance(value, str):
         raise UserError(f"'{column}' must be a string, not {short(value)}")
-    if not value.strip():
+    if not blank and not value.strip():
         raise UserError(f"'{column}' is empty; give it some text or remove the row")
     try:
         value.encode()

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from unirex.explanation import Explanation
 from unirex.report.markup import Html, element, joined
 from unirex.report.pieces import Piece, gold_pieces, rationale_pieces
-from unirex.report.wording import budget, percent, ranked, truncation
+from unirex.report.wording import budget, named, percent, ranked, truncation
 
 LONG = 6000  # characters of HTML; a longer text scrolls in its own box
 
@@ -20,7 +20,7 @@ def answer(explanation: Explanation) -> Html:
 
 def verdict(explanation: Explanation) -> Html:
     """The predicted label, and whether it is right where that is known."""
-    chip = element("span", str(explanation.label), class_="chip", dir="auto")
+    chip = element("span", named(explanation, explanation.label), class_="chip", dir="auto")
     if explanation.gold_label is None:
         return element("p", chip, class_="verdict")
     if explanation.label == explanation.gold_label:
@@ -38,7 +38,9 @@ def passage(segments: Iterable[Sequence[Piece]]) -> Html:
 
 def bars(explanation: Explanation) -> Html:
     """How sure the model is of each label."""
-    rows = [_bar(str(name), p, label=name == explanation.label) for name, p in ranked(explanation)]
+    rows = [
+        _bar(named(explanation, name), p, label=name == explanation.label) for name, p in ranked(explanation)
+    ]
     left = len(explanation.probabilities) - len(rows)
     if left:
         rows.append(element("div", element("dt", f"{left} more", class_="muted"), element("dd")))
@@ -59,7 +61,9 @@ def gold(explanation: Explanation, *, heading: str) -> Html:
         return Html("")
     parts = [element(heading, "Gold rationale")]
     if explanation.gold_label is not None:
-        chip = element("span", str(explanation.gold_label), class_="chip gold-chip", dir="auto")
+        chip = element(
+            "span", named(explanation, explanation.gold_label), class_="chip gold-chip", dir="auto"
+        )
         parts.append(element("p", chip, element("span", "gold label", class_="muted"), class_="verdict"))
     return element("section", *parts, _gold_words(explanation), class_="gold")
 

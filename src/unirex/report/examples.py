@@ -12,7 +12,7 @@ from rich.text import Text
 
 from unirex.data.example import CharSpan, Example, choice_label
 from unirex.report.cards import LONG
-from unirex.report.html import _count, _header, _page
+from unirex.report.html import count, header, page
 from unirex.report.markup import Html, element, joined
 from unirex.report.plain import printable
 
@@ -65,8 +65,8 @@ def _inside(part: CharSpan, spans: Sequence[CharSpan]) -> bool:
 def example_page(examples: Sequence[Example], *, title: str) -> str:
     """A page of examples: each text with its label and the words that people marked in it."""
     cards = [_card(at, example) for at, example in enumerate(examples, start=1)]
-    lead = _count(len(cards), "example")
-    return _page(title, [_header("Data", title, lead), _key(examples), *cards])
+    lead = count(len(cards), "example")
+    return page(title, [header("Data", title, lead), _key(examples), *cards])
 
 
 def _card(at: int, example: Example) -> Html:

@@ -26,8 +26,8 @@ CURVES = {
 def explanation_page(explanations: Sequence[Explanation], *, title: str) -> str:
     """A page of explanations for somebody who was not there: each text with its label and its reasons."""
     cards = [_single(at, one) for at, one in enumerate(explanations, start=1)]
-    body = [_header("Explanations", title, _count(len(cards), "text")), _key(), *cards]
-    return _page(title, body if cards else [*body[:1], element("p", "There is nothing to show yet.")])
+    body = [header("Explanations", title, count(len(cards), "text")), _key(), *cards]
+    return page(title, body if cards else [*body[:1], element("p", "There is nothing to show yet.")])
 
 
 def comparison_page(
@@ -39,14 +39,14 @@ def comparison_page(
 ) -> str:
     """A page that answers which system to trust: the numbers first, then the same texts seen by each."""
     examples = list(zip_longest(*systems.values()))
-    lead = f"{_count(len(systems), 'system')}, side by side on {_count(len(examples), 'text')}"
+    lead = f"{count(len(systems), 'system')}, side by side on {count(len(examples), 'text')}"
     cards = [
         _compared(at, dict(zip(systems, each, strict=True))) for at, each in enumerate(examples, start=1)
     ]
     shown = [element("h2", "The same texts, seen by each"), _key(), *cards] if cards else []
-    return _page(
+    return page(
         title,
-        [_header("Comparison", title, lead), _numbers(rows, systems, notes), _curves(rows, systems), *shown],
+        [header("Comparison", title, lead), _numbers(rows, systems, notes), _curves(rows, systems), *shown],
     )
 
 
@@ -123,16 +123,22 @@ def _key() -> Html:
     return element("ul", *(element("li", sign, " ", says) for sign, says in items), class_="key")
 
 
-def _header(kind: str, title: str, lead: str) -> Html:
+def header(kind: str, title: str, lead: str) -> Html:
+    """What the page is, its title, and how much is on it."""
     eyebrow = element("p", f"unirex · {kind}", class_="eyebrow")
     return element("header", eyebrow, element("h1", title), element("p", f"{lead}.", class_="lead"))
 
 
-def _count(number: int, thing: str) -> str:
+def count(number: int, thing: str) -> str:
+    """So many of something.
+
+    >>> count(1, "text"), count(2, "text")
+    ('1 text', '2 texts')
+    """
     return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
 
-def _page(title: str, body: Sequence[str]) -> str:
+def page(title: str, body: Sequence[str]) -> str:
     """The whole file; its policy forbids everything but its own style."""
     style = Html(shades.css() + files("unirex.report").joinpath("style.css").read_text("utf-8"))
     head = [

@@ -13,7 +13,7 @@ from unirex.explanation import Explanation, Span
 from unirex.report.pieces import Piece, gold_pieces, rationale_pieces
 from unirex.report.plain import printable
 from unirex.report.shades import LIGHT_INK, TERMINAL
-from unirex.report.wording import budget, percent, ranked, truncation
+from unirex.report.wording import budget, named, percent, ranked, truncation
 
 BAR = 24  # characters for a probability of 1
 FAINTEST = 3  # levels below it would only make the screen restless
@@ -38,10 +38,12 @@ def render(explanation: Explanation) -> RenderableType:
 
 def _title(explanation: Explanation) -> Text:
     """The predicted label, and whether it is right where that is known."""
-    title = Text(printable(str(explanation.label)), style="bold")
+    title = Text(printable(named(explanation, explanation.label)), style="bold")
     if explanation.gold_label is not None:
         right = explanation.label == explanation.gold_label
-        verdict = "✓ correct" if right else f"✗ wrong, gold {printable(str(explanation.gold_label))}"
+        verdict = (
+            "✓ correct" if right else f"✗ wrong, gold {printable(named(explanation, explanation.gold_label))}"
+        )
         title.append(f" {verdict}", style="green" if right else "red")
     if explanation.id is not None:
         title.append(f" · {printable(explanation.id)}", style="dim")
@@ -67,7 +69,9 @@ def _bars(explanation: Explanation) -> Table:
     table = Table.grid(padding=(0, 1))
     for label, probability in ranked(explanation):
         bar = Text("█" * round(BAR * probability), style="cyan" if label == explanation.label else "dim")
-        table.add_row(Text(printable(str(label))), bar, Text(percent(probability), justify="right"))
+        table.add_row(
+            Text(printable(named(explanation, label))), bar, Text(percent(probability), justify="right")
+        )
     return table
 
 

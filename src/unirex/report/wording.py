@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from unirex.data.example import Label
+from unirex.data.example import Label, choice_label
 from unirex.explanation import Explanation
 
 SHOWN_LABELS = 5
@@ -27,6 +27,13 @@ def truncation(explanation: Explanation) -> str:
     count = explanation.truncated
     tokens = "1 token was" if count == 1 else f"{count} tokens were"
     return f"The text is too long for the model: {tokens} not read."
+
+
+def named(explanation: Explanation, label: Label) -> str:
+    """A label as people know it: the letter of a choice with the text it stands for."""
+    choices = explanation.choices or ()
+    letters = [choice_label(number) for number in range(len(choices))]
+    return f"{label} · {choices[letters.index(str(label))]}" if str(label) in letters else str(label)
 
 
 def ranked(explanation: Explanation) -> list[tuple[Label, float]]:
