@@ -170,7 +170,7 @@ def convert_dataset(options: Namespace) -> int:
 
 def download_dataset(options: Namespace) -> int:
     """`unirex data download`."""
-    from unirex.data.download import download
+    from unirex.data.remote.download import download
 
     root = options.root or os.environ.get("UNIREX_DATA")
     if not root:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unirex.data import cose, eraser, esnli, load_dataset, movies, multirc
-from unirex.data.eraser_documents import Document, sentences_of_file, sentences_of_record
+from unirex.data.eraser.documents import Document, sentences_of_file, sentences_of_record
 from unirex.data.validate import collecting
 from unirex.errors import UserError
 

@@ -254,7 +254,7 @@ def test_a_dataset_is_fetched_into_the_root_that_is_meant(capsys, monkeypatch):
         asked.append((name, str(root), force))
         return root / name
 
-    monkeypatch.setattr("unirex.data.download.download", fetched)
+    monkeypatch.setattr("unirex.data.remote.download.download", fetched)
     code, out, _ = run(capsys, "data", "download", "sst")
     assert code == 0 and "into data/ here" in out and "unirex data stats sst --root data" in out
     monkeypatch.setenv("UNIREX_DATA", "sets")

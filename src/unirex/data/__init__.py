@@ -40,7 +40,7 @@ def load_dataset(
     a saved Hugging Face dataset. With `format="huggingface"`, a source that is no path is an id on the Hub.
 
     `columns` says what a table calls its columns: `{"text": "premise,hypothesis", "label": "gold"}`, and
-    `annotators` what becomes of the marks of several people: see `unirex.data.annotators`.
+    `annotators` what becomes of the marks of several people: see `unirex.data.annotation.annotators`.
     Data without splits is split by `seed`; data without dev has it taken out of train.
     """
     settings = _settings(columns, rationale_format, annotators)

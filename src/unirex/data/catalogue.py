@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
-from unirex.data.addresses import ADDRESSES
 from unirex.data.example import DatasetInfo
 from unirex.data.named import DATASETS, find_folder
+from unirex.data.remote.addresses import ADDRESSES
 from unirex.errors import UserError
 
 

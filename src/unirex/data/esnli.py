@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from unirex.data.eraser import Parts, read_eraser
-from unirex.data.eraser_annotations import Annotation
+from unirex.data.eraser.annotations import Annotation
 from unirex.data.example import DatasetInfo, Splits
 
 INFO = DatasetInfo(

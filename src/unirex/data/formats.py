@@ -22,9 +22,9 @@ Format = Literal["auto", "table", "eraser", "label-studio", "prodigy", "doccano"
 FORMATS = {
     "table": "unirex.data.tabular",
     "eraser": "unirex.data.eraser",
-    "label-studio": "unirex.data.label_studio",
-    "prodigy": "unirex.data.prodigy",
-    "doccano": "unirex.data.doccano",
+    "label-studio": "unirex.data.annotation.label_studio",
+    "prodigy": "unirex.data.annotation.prodigy",
+    "doccano": "unirex.data.annotation.doccano",
     "huggingface": "unirex.data.huggingface",
 }
 DEFAULTS = {"columns": Columns(), "rationale_format": "auto", "annotators": "union"}

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Literal
 
 from unirex.data.eraser import Parts, only_document, read_eraser
-from unirex.data.eraser_annotations import Annotation
-from unirex.data.eraser_documents import Document
+from unirex.data.eraser.annotations import Annotation
+from unirex.data.eraser.documents import Document
 from unirex.data.example import CharSpan, DatasetInfo, Splits
 from unirex.errors import unknown
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from unirex.data.eraser import Parts, only_document, read_eraser
-from unirex.data.eraser_annotations import Annotation
+from unirex.data.eraser.annotations import Annotation
 from unirex.data.example import DatasetInfo, Splits
 from unirex.data.validate import check_text
 

@@ -9,9 +9,9 @@ from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any
 
-from unirex.data.addresses import ADDRESSES
 from unirex.data.example import Splits
 from unirex.data.parsed import cached
+from unirex.data.remote.addresses import ADDRESSES
 from unirex.data.validate import exists
 from unirex.errors import UserError, unknown
 

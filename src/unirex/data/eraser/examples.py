@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import chain
 from reprlib import repr as short
 
-from unirex.data.eraser_annotations import Annotation, Evidence
-from unirex.data.eraser_documents import Document, Documents
+from unirex.data.eraser.annotations import Annotation, Evidence
+from unirex.data.eraser.documents import Document, Documents
 from unirex.data.example import CharSpan, Example, Rationale
 from unirex.data.rationales import merge
 from unirex.data.validate import remark

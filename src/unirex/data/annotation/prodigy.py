@@ -29,7 +29,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from unirex.data.annotators import Annotation, How, agree, check_how
+from unirex.data.annotation.annotators import Annotation, How, agree, check_how
 from unirex.data.cells import Columns, cell, names, optional
 from unirex.data.example import CharSpan, Example, Label
 from unirex.data.rationales import merge, parse_rationale

@@ -18,10 +18,10 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-from unirex.data.addresses import ADDRESSES, Address, RemoteFile
-from unirex.data.archives import pick, unpack
-from unirex.data.fetch import Fetched, fetch
-from unirex.data.progress import Progress, shown
+from unirex.data.remote.addresses import ADDRESSES, Address, RemoteFile
+from unirex.data.remote.archives import pick, unpack
+from unirex.data.remote.fetch import Fetched, fetch
+from unirex.data.remote.progress import Progress, shown
 from unirex.errors import UserError, unknown
 from unirex.files import write_file
 

@@ -17,9 +17,9 @@ from itertools import chain
 from pathlib import Path
 from reprlib import repr as short
 
-from unirex.data.eraser_annotations import Annotation, read_annotations
-from unirex.data.eraser_documents import Document, Documents
-from unirex.data.eraser_examples import Locate, Parts, make_example
+from unirex.data.eraser.annotations import Annotation, read_annotations
+from unirex.data.eraser.documents import Document, Documents
+from unirex.data.eraser.examples import Locate, Parts, make_example
 from unirex.data.example import SPLIT_NAMES, DatasetInfo, Example, Splits, TaskKind
 from unirex.data.split import ALIASES, carve_dev
 from unirex.data.validate import at, check_splits, check_text, exists, label_order, remark, row_at

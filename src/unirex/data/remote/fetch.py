@@ -13,10 +13,10 @@ from pathlib import Path
 
 from rich.filesize import decimal
 
-from unirex.data.addresses import RemoteFile
-from unirex.data.part import Part
-from unirex.data.progress import Progress
-from unirex.data.web import NO_SUCH_RANGE, opened, why
+from unirex.data.remote.addresses import RemoteFile
+from unirex.data.remote.part import Part
+from unirex.data.remote.progress import Progress
+from unirex.data.remote.web import NO_SUCH_RANGE, opened, why
 from unirex.errors import UserError
 
 CHUNK = 2**17

@@ -24,12 +24,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from unirex.data.annotators import Annotation, How, agree, check_how
+from unirex.data.annotation.annotators import Annotation, How, agree, check_how
+from unirex.data.annotation.label_studio_answers import (
+    Controls,
+    Object,
+    answer,
+    find_controls,
+    object_of,
+    objects_of,
+)
+from unirex.data.annotation.label_studio_tasks import labeling_config, tasks
+from unirex.data.annotation.offsets import Offsets, check_offsets
 from unirex.data.cells import Columns, cell, names, optional
 from unirex.data.example import Example, Label
-from unirex.data.label_studio_answers import Controls, Object, answer, find_controls, object_of, objects_of
-from unirex.data.label_studio_tasks import labeling_config, tasks
-from unirex.data.offsets import Offsets, check_offsets
 from unirex.data.rows import lines
 from unirex.data.split import split_name
 from unirex.data.tabular import Record

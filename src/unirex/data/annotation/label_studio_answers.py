@@ -7,10 +7,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from unirex.data.annotators import Annotation
+from unirex.data.annotation.annotators import Annotation
+from unirex.data.annotation.offsets import Offsets, Unit, char_spans, differs
 from unirex.data.cells import Columns, names
 from unirex.data.example import CharSpan
-from unirex.data.offsets import Offsets, Unit, char_spans, differs
 from unirex.data.rationales import merge
 from unirex.data.validate import check_label, remark
 from unirex.errors import UserError, unknown

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
-from unirex.data.safe_folder import CHUNK, Limits, Readable, SafeFolder, refused
+from unirex.data.remote.safe_folder import CHUNK, Limits, Readable, SafeFolder, refused
 from unirex.errors import UserError, one_line
 
 HEADER = 2**20  # bytes between two files of a tar; the library reads headers whole into memory

@@ -33,10 +33,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from reprlib import repr as short
 
-from unirex.data.annotators import Annotation, How, agree, check_how
+from unirex.data.annotation.annotators import Annotation, How, agree, check_how
+from unirex.data.annotation.offsets import Offsets, Unit, char_spans, check_offsets, differs, find_unit
 from unirex.data.cells import Columns, cell, names, optional
 from unirex.data.example import Example, Label
-from unirex.data.offsets import Offsets, Unit, char_spans, check_offsets, differs, find_unit
 from unirex.data.rows import rows
 from unirex.data.split import split_name
 from unirex.data.tabular import Record

@@ -2,7 +2,7 @@
 
 The digests are those that catalogues (TensorFlow Datasets, the scripts of Hugging Face Datasets) have
 published for these very addresses, and for TweetEval's `mapping.txt` those of the files in its repository.
-A file without one is trusted on first use: see `unirex.data.download`.
+A file without one is trusted on first use: see `unirex.data.remote.download`.
 """
 
 from __future__ import annotations

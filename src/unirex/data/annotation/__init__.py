@@ -1,0 +1,1 @@
+"""What annotation tools write: Label Studio, Prodigy, doccano, and the marks of several people."""

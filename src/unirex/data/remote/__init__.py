@@ -1,0 +1,1 @@
+"""Fetching public datasets: from where, how, and unpacked without harm."""
