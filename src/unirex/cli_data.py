@@ -1,4 +1,4 @@
-"""`unirex data list | stats | check | show | convert | download`: its options; the work waits elsewhere."""
+"""The options of `unirex data …`: list, stats, check, show, convert, download, cache; the work is elsewhere."""
 
 from __future__ import annotations
 
@@ -104,6 +104,11 @@ def download_options(parser: ArgumentParser) -> None:
     parser.add_argument("--force", action="store_true", help="fetch it anew")
 
 
+def cache_options(parser: ArgumentParser) -> None:
+    """Options of `cache`."""
+    parser.add_argument("--clear", action="store_true", help="remove everything in it")
+
+
 ACTIONS: dict[str, tuple[Callable[[ArgumentParser], None], str]] = {
     "list": (root_option, "List the datasets known by name."),
     "stats": (stats_options, "Show a dataset in numbers."),
@@ -111,4 +116,5 @@ ACTIONS: dict[str, tuple[Callable[[ArgumentParser], None], str]] = {
     "show": (show_options, "Show examples with their gold rationales."),
     "convert": (convert_options, "Write a dataset in another format."),
     "download": (download_options, "Fetch a public dataset."),
+    "cache": (cache_options, "Show or clear what is kept of parsed and encoded data."),
 }

@@ -16,6 +16,7 @@ from rich.console import Console
 
 from unirex.cli_data import FOLDER, READING
 from unirex.data import DATASETS, as_columns, load_dataset
+from unirex.data.cache import cache_folder, cache_size, clear_cache
 from unirex.data.catalogue import catalogue, entry
 from unirex.data.check import faults
 from unirex.data.convert import check_target, convert, text_columns
@@ -175,9 +176,21 @@ def download_dataset(options: Namespace) -> int:
     root = options.root or os.environ.get("UNIREX_DATA")
     if not root:
         print(f"no --root and no UNIREX_DATA: into {FOLDER}/ here")
-    folder = download(options.name, Path(root or FOLDER), progress=sys.stderr.isatty(), force=options.force)
+    folder = download(options.name, Path(root or FOLDER), progress=True, force=options.force)
     print(f"{options.name} in {folder}")
     print(f"next: unirex data stats {options.name} --root {root or FOLDER}")
+    return 0
+
+
+def cache(options: Namespace) -> int:
+    """`unirex data cache`."""
+    folder = cache_folder()
+    if folder is None:
+        print("there is no cache: UNIREX_CACHE is off")
+    elif options.clear:
+        print(f"{clear_cache() / 1e6:.1f} MB removed from {folder}")
+    else:
+        print(f"{cache_size() / 1e6:.1f} MB in {folder}")
     return 0
 
 
@@ -188,4 +201,5 @@ RUN = {
     "show": show,
     "convert": convert_dataset,
     "download": download_dataset,
+    "cache": cache,
 }
