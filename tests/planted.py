@@ -1,8 +1,8 @@
-"""A toy corpus where one known word decides the label: whoever learns anything learns that word."""
+"""Toy corpora where known words decide the label: whoever learns anything learns those words."""
 
 import random
 
-from unirex.data.example import DatasetInfo, Example, Splits
+from unirex.data.example import SPLIT_NAMES, DatasetInfo, Example, Splits, choice_label
 
 WORDS = "the a film plot it is and what people know director this audience like watch long"
 FILLER = tuple(WORDS.split())
@@ -26,6 +26,65 @@ def one_example(name: str, chance: random.Random) -> Example:
     words[place] = chance.choice(DECIDING[label])
     start = len(" ".join(words[:place])) + (place > 0)
     return Example(name, (" ".join(words),), label, (((start, start + len(words[place])),),))
+
+
+def planted_segments(count: int = 2, sizes=(160, 40, 40), seed: int = 0, **info) -> Splits:
+    """Several texts of filler, one of which has the deciding word."""
+
+    def make(name: str, chance: random.Random) -> Example:
+        label, where = chance.choice(("neg", "pos")), chance.randrange(count)
+        made = [filler(chance, chance.randint(3, 8), label if n == where else None) for n in range(count)]
+        return Example(name, tuple(text for text, _ in made), label, tuple(gold for _, gold in made))
+
+    return corpus(DatasetInfo("segments", ("neg", "pos"), "segments", **info), make, sizes, seed)
+
+
+def planted_choices(sizes=(160, 40, 40), seed: int = 0, choices=(2, 4)) -> Splits:
+    """Questions with so many choices, the fewest and the most; the right one is the one with a good word."""
+
+    def make(name: str, chance: random.Random) -> Example:
+        text, gold = filler(chance, chance.randint(3, 7), chance.choice(("neg", "pos")))
+        number = chance.randint(*choices)
+        right = chance.randrange(number)
+        kinds = ["pos" if n == right else "neg" for n in range(number)]
+        answers = tuple(filler(chance, chance.randint(1, 3), kind)[0] for kind in kinds)
+        return Example(name, (text,), choice_label(right), (gold,), answers)
+
+    letters = tuple(choice_label(number) for number in range(choices[1]))
+    return corpus(
+        DatasetInfo("choices", letters, "choice", "accuracy", (0,), ("Q:", "A:")), make, sizes, seed
+    )
+
+
+def planted_long(sizes=(96, 24, 32), seed: int = 0, words=(60, 150)) -> Splits:
+    """Documents of so many words, three of which decide; some are longer than the learner has positions."""
+
+    def make(name: str, chance: random.Random) -> Example:
+        label = chance.choice(("neg", "pos"))
+        text, gold = filler(chance, chance.randint(*words), label, run=3)
+        return Example(name, (text,), label, (gold,))
+
+    return corpus(DatasetInfo("long", ("neg", "pos")), make, sizes, seed)
+
+
+def corpus(info: DatasetInfo, make, sizes, seed: int) -> Splits:
+    """So many examples for each split, one after the other from one source of chance."""
+    chance = random.Random(seed)
+    pairs = zip(SPLIT_NAMES, sizes, strict=True)
+    return Splits(
+        info, {split: tuple(make(f"{split}-{n}", chance) for n in range(size)) for split, size in pairs}
+    )
+
+
+def filler(chance: random.Random, size: int, label: str | None, run: int = 1):
+    """A text of so many words and its gold: a run of words that mean the label, or nothing."""
+    words = [chance.choice(FILLER) for _ in range(size)]
+    if label is None:
+        return " ".join(words), ()
+    place = chance.randrange(size - run + 1)
+    words[place : place + run] = [chance.choice(DECIDING[label]) for _ in range(run)]
+    start = len(" ".join(words[:place])) + (place > 0)
+    return " ".join(words), ((start, start + len(" ".join(words[place : place + run]))),)
 
 
 def save_learner(folder):

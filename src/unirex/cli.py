@@ -145,6 +145,9 @@ def explain_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     parser.add_argument("--extractor_options", type=dict[str, Any], default={}, help="its options")
     parser.add_argument("--json", action="store_true", help="print JSON, one object a line")
     parser.add_argument("--html", type=str, help="write a page")
+    parser.add_argument(
+        "--label_studio", type=str, help="write tasks for Label Studio, to be corrected there"
+    )
     parser.add_argument("--out", type=str, help="write JSONL")
 
 

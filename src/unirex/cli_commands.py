@@ -123,10 +123,13 @@ def explain(options: Namespace) -> int:
     """`unirex explain`."""
     check_explain(options)
     system = explained_by(load(options.run), options)
-    explanations = system.explain_all(
-        asked_examples(options, system), budget=options.budget, selector=options.selector
-    )
-    if options.out:
+    examples = asked_examples(options, system)
+    if options.label_studio:
+        examples = list(examples)
+    explanations = system.explain_all(examples, budget=options.budget, selector=options.selector)
+    if options.label_studio:
+        write_tasks(Path(options.label_studio), list(examples), list(explanations))
+    elif options.out:
         write_jsonl(Path(options.out), explanations)
     elif options.html:
         write_page(Path(options.html), list(explanations))
@@ -147,9 +150,9 @@ def check_explain(options: Namespace) -> None:
         )
     if options.choices and not options.texts:
         raise UserError("--choices are for texts on the command line; a file has a column for them.")
-    if sum(map(bool, (options.json, options.html, options.out))) > 1:
-        raise UserError("choose one of --json, --html and --out.")
-    for target in (options.html, options.out):
+    if sum(map(bool, (options.json, options.html, options.out, options.label_studio))) > 1:
+        raise UserError("choose one of --json, --html, --label_studio and --out.")
+    for target in (options.html, options.out, options.label_studio):
         if target and Path(target).exists():
             raise UserError(f"{target} exists already; move it away or choose another name.")
 
@@ -201,6 +204,18 @@ def write_page(path: Path, explanations: list[Explanation]) -> None:
 
     write_file(path, explanation_page(explanations, title="Explanations"))
     print(f"page in {path}")
+
+
+def write_tasks(path: Path, examples: Sequence[Example], explanations: Sequence[Explanation]) -> None:
+    """The rationales as predictions for Label Studio, and beside them the project's setup."""
+    from unirex.data.annotation.label_studio import labeling_config, tasks
+    from unirex.data.convert import text_names
+
+    names = text_names(len(examples[0].segments)) if examples else ("text",)
+    write_file(path, json.dumps(tasks(examples, explanations=explanations, segments=names), indent=1))
+    labels = list(explanations[0].probabilities) if explanations else []
+    write_file(path.with_suffix(".xml"), labeling_config(labels, names))
+    print(f"tasks in {path}, the project's setup in {path.with_suffix('.xml')}")
 
 
 def show(explanations: Iterable[Explanation]) -> None:

@@ -1,4 +1,4 @@
-"""The options of `unirex data …`: list, stats, check, show, convert, download, cache; the work is elsewhere."""
+"""The options of `unirex data …`: list, stats, check, show, convert, download, cache; the work waits."""
 
 from __future__ import annotations
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
 from transformers import AutoModel, Pipeline
 from transformers.pipelines import PIPELINE_REGISTRY
 
+from unirex.data.example import Example
 from unirex.explanation import Explanation
 from unirex.modeling import RationaleModel
 from unirex.system import BATCH_SIZE, System, as_example, check_budget
@@ -25,7 +26,8 @@ class RationaleClassificationPipeline(Pipeline):
     classify("a gorgeous , witty , seductive film .", budget=20)
     # {'label': 'positive', 'score': 0.99, 'rationale': [{'start': 2, 'end': 10, 'text': 'gorgeous', …}], …}
     ```
-    A string gives one answer, a list a list, any other iterable an iterator.
+    A string gives one answer, a list a list, other iterables an iterator. A pair is a dictionary with `text`
+    and `text_pair`; a question with answers to choose from has `text` and `choices`.
     """
 
     _load_processor: Any = False
@@ -36,7 +38,7 @@ class RationaleClassificationPipeline(Pipeline):
     def __call__(self, inputs: Any, *args: Any, **options: Any) -> Any:
         """Classify and explain. Options: `budget` in per cent of the tokens, `batch_size`."""
         settings = self._postprocess_params | self._sanitize_parameters(**options)[2]
-        if isinstance(inputs, str):
+        if isinstance(inputs, str | Mapping | Example):
             return next(self._answers([inputs], **settings))
         answers = self._answers(inputs, **settings)
         return list(answers) if isinstance(inputs, list | tuple) else answers

@@ -46,6 +46,10 @@ WILD += (
     ",",
     "unbelievable",
     "\U0001f9d1\U0001f3fd",
+    "extraordinarily" * 12,  # WordPiece gives up on words over 100 characters
+    "语" * 120,
+    "\u202eabc\u202c",
+    "ก็ด",
 )
 TEXTS = (
     st.lists(st.sampled_from(WILD) | st.text(max_size=3), min_size=1, max_size=12).map("".join).filter(bool)
@@ -94,6 +98,25 @@ def test_gold_tokens_are_those_with_gold_characters(kind, segments):
         covered |= own
         in_gold |= own if is_gold else set()
     assert gold & covered <= in_gold
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=150)
+@given(case=TEXT_AND_GOLD)
+def test_characters_to_tokens_to_characters(kind, case):
+    """What comes back is every covered gold character, and nothing but tokens that hold one."""
+    text, gold = case
+    tokens = only(made(kind, 4000), Example("x", (text,), 0, (gold,)))
+    spans = [(start, end) for _, start, end in tokens.spans[~tokens.special].tolist()]
+    chosen = [(start, end) for _, start, end in tokens.spans[tokens.rationale].tolist()]
+
+    def characters(some):
+        return {place for start, end in some for place in range(start, end) if not text[place].isspace()}
+
+    back, wanted = characters(text_spans(text, chosen)), characters(gold)
+    assert wanted & characters(spans) <= back
+    assert back == characters(chosen)
+    assert characters(text_spans(text, spans)) == characters(spans)
 
 
 @pytest.mark.parametrize("kind", KINDS)

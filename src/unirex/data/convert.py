@@ -46,11 +46,20 @@ def check_target(target: str | Path) -> Path:
     return path
 
 
+def text_names(count: int) -> tuple[str, ...]:
+    """Names for so many texts.
+
+    >>> text_names(1), text_names(2)
+    (('text',), ('segment_1', 'segment_2'))
+    """
+    return ("text",) if count == 1 else tuple(f"segment_{number}" for number in range(1, count + 1))
+
+
 def text_columns(data: Splits, given: Sequence[str] = ()) -> tuple[str, ...]:
     """What the columns of the texts are called."""
     count = max((len(example.segments) for example in _examples(data)), default=1)
     if not given:
-        return ("text",) if count == 1 else tuple(f"segment_{number}" for number in range(1, count + 1))
+        return text_names(count)
     if len(given) != count:
         raise UserError(f"names {', '.join(given)}: give {count}, one for each text of an example.")
     for name in given:

@@ -36,20 +36,28 @@ def collecting() -> Iterator[list[str]]:
         _PROBLEMS.reset(token)
 
 
-@contextmanager
-def row_at(place: object) -> Iterator[None]:
+class row_at:  # noqa: N801  it reads like the function `at`, and is a class for speed: one a row
     """One row among many: a mistake in it ends the reading, or only the row where problems are collected.
 
     All that is done with the row must stand inside.
     """
-    problems = _PROBLEMS.get()
-    try:
-        with at(place):
-            yield
-    except UserError as error:
+
+    __slots__ = ("place",)
+
+    def __init__(self, place: object) -> None:
+        self.place = place
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        if not isinstance(error, UserError):
+            return False
+        problems, message = _PROBLEMS.get(), f"{self.place}: {error}"
         if problems is None:
-            raise
-        problems.append(str(error))
+            raise UserError(message) from None
+        problems.append(message)
+        return True
 
 
 def is_collecting() -> bool:
@@ -137,16 +145,16 @@ def check_labels(placed: Iterable[tuple[str, Label | None]]) -> None:
         if label is None:
             continue
         first = first or (place, label)
-        if label_kind(label) != label_kind(first[1]):
-            raise UserError(_clash(place, label, *first))
         before = seen.setdefault(label, (place, label))
-        if type(before[1]) is not type(label):
-            raise UserError(_clash(place, label, *before))
+        other = first if label_kind(label) != label_kind(first[1]) else before
+        if type(other[1]) is not type(label):
+            with row_at(place):
+                raise UserError(_clash(label, *other))
 
 
-def _clash(place: str, label: Label, first_place: str, first: Label) -> str:
+def _clash(label: Label, first_place: str, first: Label) -> str:
     return (
-        f"{place}: label {label!r} ({type(label).__name__}) does not go with {first!r} "
+        f"label {label!r} ({type(label).__name__}) does not go with {first!r} "
         f"({type(first).__name__}) at {first_place}; write all labels as one type"
     )
 
@@ -157,7 +165,8 @@ def check_ids(placed: Iterable[tuple[str, str]]) -> None:
     for place, name in placed:
         before = first.setdefault(name, place)
         if before != place:
-            raise UserError(f"{place}: duplicate id '{name}', first at {before}; make ids unique")
+            with row_at(place):
+                raise UserError(f"duplicate id '{name}', first at {before}; make ids unique")
 
 
 def label_order(labels: Iterable[Label]) -> tuple[Label, ...]:
