@@ -56,12 +56,12 @@ def planted_choices(sizes=(160, 40, 40), seed: int = 0, choices=(2, 4)) -> Split
     )
 
 
-def planted_long(sizes=(96, 24, 32), seed: int = 0, words=(60, 150)) -> Splits:
-    """Documents of so many words, three of which decide; some are longer than the learner has positions."""
+def planted_long(sizes=(96, 24, 32), seed: int = 0, words=(60, 130)) -> Splits:
+    """Documents of so many words, six of which decide; some are longer than the learner has positions."""
 
     def make(name: str, chance: random.Random) -> Example:
         label = chance.choice(("neg", "pos"))
-        text, gold = filler(chance, chance.randint(*words), label, run=3)
+        text, gold = filler(chance, chance.randint(*words), label, run=6)
         return Example(name, (text,), label, (gold,))
 
     return corpus(DatasetInfo("long", ("neg", "pos")), make, sizes, seed)

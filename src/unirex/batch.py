@@ -75,10 +75,6 @@ class Batch:
         read = ("input_ids", "attention_mask", "special", "selectable", "position_ids", "sliding")
         return Batch(**{name: value[numbers] for name, value in self.tensors().items() if name in read})
 
-    def per_sequence(self, values: Tensor) -> Tensor:
-        """What is said of each example [B, …], said of each of its sequences: [D, …]."""
-        return values if self.example is None else values[self.example]
-
     def examples(self) -> int:
         """How many examples there are: B."""
         return len(self.input_ids) if self.example is None else int(self.example.max()) + 1

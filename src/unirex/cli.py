@@ -21,7 +21,15 @@ from unirex.methods import method_names, method_settings
 from unirex.settings import check_keys, flat, nearest_option, plain, read_settings
 
 METHOD = "slm-fp"
-OWN = ("method", "data", *READING, "data_options", "out", "resume")  # of `train`, beside the settings
+OWN = (
+    "method",
+    "data",
+    *READING,
+    "data_options",
+    "data_seed",
+    "out",
+    "resume",
+)  # of `train`, beside the settings
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -90,9 +98,7 @@ def train_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
 def dataset_options(parser: ArgumentParser) -> None:
     """How the data is read; named apart from the settings of a system."""
     reading_options(parser)
-    parser.add_argument(
-        "--data_options", type=dict[str, Any], default={}, help="those of the dataset or format"
-    )
+    parser.add_argument("--data_seed", type=int, default=0, help="for splits and samples that are drawn")
 
 
 def checked_file(path: str | None) -> dict[str, Any]:
@@ -132,7 +138,7 @@ def explain_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     )
     parser.add_argument("--data", type=str, help="examples of a dataset: a name, a file or a folder")
     dataset_options(parser)
-    parser.add_argument("--split", type=str, default="test", help="of --data")
+    parser.add_argument("--split", type=str, help="of --data; test if not given")
     parser.add_argument("--number", type=int, help="of --data: the first so many")
     parser.add_argument("--choices", type=list[str], help='answers to choose from: \'["sea", "sky"]\'')
     parser.add_argument(

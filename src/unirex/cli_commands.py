@@ -14,7 +14,7 @@ from jsonargparse import Namespace
 from rich.console import Console
 
 from unirex.cli import OWN
-from unirex.cli_data import READING
+from unirex.cli_data import READING, check_apart
 from unirex.data import DATASETS, as_columns, load_dataset, load_records
 from unirex.data.example import Example, Splits
 from unirex.data.tabular import read_inputs
@@ -49,7 +49,8 @@ def train(options: Namespace) -> int:
 
 def asked_data(options: Namespace) -> Splits:
     """The dataset an option `--data` names, read as the others say."""
-    return load_dataset(options.data, **reading(options), **options.data_options)
+    check_apart(options.data_options)
+    return load_dataset(options.data, seed=options.data_seed, **reading(options), **options.data_options)
 
 
 def reading(options: Namespace) -> dict[str, Any]:
@@ -68,6 +69,7 @@ def as_typed(options: Namespace) -> str:
     }
     given = [(name, options[name]) for name in READING if options[name] != usual[name]]
     given += [("data_options", options.data_options)] if options.data_options else []
+    given += [("data_seed", options.data_seed)] if options.data_seed else []
     words = []
     for name, value in given:
         table = value.items() if isinstance(value, dict) else [("", value)]
@@ -100,7 +102,11 @@ def evaluation_name(options: Namespace) -> str:
     """A folder name that tells evaluations with different settings apart."""
     budgets = options.budgets and "k" + "-".join(f"{budget:g}" for budget in options.budgets)
     steps = [f"{key}-{value}" for key, value in options.extractor_options.items()]
-    parts = [Path(options.data).stem, options.split, options.extractor, *steps, options.removal, budgets]
+    read = [f"{key}-{value}" for key, value in options.data_options.items()]
+    read += [options.annotators] if options.annotators != "union" else []
+    read += [f"seed-{options.data_seed}"] if options.data_seed else []
+    asked = [options.split, options.extractor, *steps, options.removal, budgets]
+    parts = [Path(options.data).stem, *read, *asked]
     return "-".join(str(part) for part in parts if part)
 
 
@@ -124,6 +130,8 @@ def explain(options: Namespace) -> int:
     check_explain(options)
     system = explained_by(load(options.run), options)
     examples = asked_examples(options, system)
+    if options.label_studio and system.model.config.built_layout().choice:
+        raise UserError("--label_studio: tasks have labels, not choices; use --out for JSONL.")
     if options.label_studio:
         examples = list(examples)
     explanations = system.explain_all(examples, budget=options.budget, selector=options.selector)
@@ -148,7 +156,20 @@ def check_explain(options: Namespace) -> None:
         raise UserError(
             'explain needs texts, --file or --data: unirex explain RUN "a fine film" | --file texts.csv'
         )
-    if options.choices and not options.texts:
+    if options.number is not None and options.number < 1:
+        raise UserError(f"--number {options.number}: must be at least 1.")
+    usual: dict[str, Any] = {
+        "format": "auto",
+        "root": None,
+        "data_options": {},
+        "split": None,
+        "number": None,
+    }
+    for name in [name for name, value in usual.items() if options[name] != value and not options.data]:
+        raise UserError(f"--{name} is for --data; it has no effect on texts and --file.")
+    if options.label_studio:
+        check_target(Path(options.label_studio))
+    if options.choices is not None and not options.texts:
         raise UserError("--choices are for texts on the command line; a file has a column for them.")
     if sum(map(bool, (options.json, options.html, options.out, options.label_studio))) > 1:
         raise UserError("choose one of --json, --html, --label_studio and --out.")
@@ -163,6 +184,7 @@ def asked_examples(options: Namespace, system: System) -> Iterable[Example]:
         columns = as_columns(options.columns)
         return (record.example for record in read_inputs(options.file, columns=columns))
     if options.data:
+        options.split = options.split or "test"
         return islice(evaluated_examples(options), options.number)
     size = system.model.config.built_layout().segments or 1
     if len(options.texts) % size:
@@ -204,6 +226,14 @@ def write_page(path: Path, explanations: list[Explanation]) -> None:
 
     write_file(path, explanation_page(explanations, title="Explanations"))
     print(f"page in {path}")
+
+
+def check_target(path: Path) -> None:
+    """Tasks go to a new `.json`, their setup to a new `.xml` beside it."""
+    if path.suffix != ".json":
+        raise UserError(f"{path}: tasks for Label Studio are JSON; give a name that ends in .json.")
+    if path.with_suffix(".xml").exists():
+        raise UserError(f"{path.with_suffix('.xml')} exists already; move it away or choose another name.")
 
 
 def write_tasks(path: Path, examples: Sequence[Example], explanations: Sequence[Explanation]) -> None:

@@ -52,7 +52,6 @@ def source_options(parser: ArgumentParser, *, seed: int | None = 0) -> None:
     parser.add_argument("source", type=str, help="a dataset name, a file or a folder")
     reading_options(parser)
     parser.add_argument("--seed", type=int, default=seed, help="for what is drawn: splits, samples")
-    parser.add_argument("--options", type=dict[str, Any], default={}, help="those of the dataset or format")
 
 
 def reading_options(parser: ArgumentParser) -> None:
@@ -66,6 +65,16 @@ def reading_options(parser: ArgumentParser) -> None:
         "--rationale_format", choices=get_args(RationaleFormat), default="auto", help="of marks in a table"
     )
     parser.add_argument("--annotators", choices=get_args(How), default="union", help="whose marks are gold")
+    parser.add_argument(
+        "--data_options", type=dict[str, Any], default={}, help="those of the dataset or format"
+    )
+
+
+def check_apart(given: dict[str, Any]) -> None:
+    """What has an option of its own is not given among those of the dataset."""
+    for name in given:
+        if name in (*READING, "seed"):
+            raise UserError(f"data_options.{name}: '{name}' is an option of its own.")
 
 
 def stats_options(parser: ArgumentParser) -> None:

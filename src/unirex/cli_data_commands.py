@@ -14,7 +14,7 @@ from pathlib import Path
 from jsonargparse import Namespace
 from rich.console import Console
 
-from unirex.cli_data import FOLDER, READING
+from unirex.cli_data import FOLDER, READING, check_apart
 from unirex.data import DATASETS, as_columns, load_dataset
 from unirex.data.cache import cache_folder, cache_size, clear_cache
 from unirex.data.catalogue import catalogue, entry
@@ -23,7 +23,7 @@ from unirex.data.convert import check_target, convert, text_columns
 from unirex.data.counting import Tokens
 from unirex.data.example import Example, Splits
 from unirex.data.statistics import statistics
-from unirex.data.validate import collecting, exists
+from unirex.data.validate import Problems, collecting, exists
 from unirex.errors import UserError, unknown
 from unirex.files import write_file
 from unirex.report.examples import example_page, render_example
@@ -34,7 +34,8 @@ from unirex.report.statistics import statistics_table
 def load(options: Namespace) -> Splits:
     """The dataset that is asked for."""
     given = {name: options[name] for name in READING}
-    return load_dataset(options.source, seed=options.seed or 0, **given, **options.options)
+    check_apart(options.data_options)
+    return load_dataset(options.source, seed=options.seed or 0, **given, **options.data_options)
 
 
 def list_datasets(options: Namespace) -> int:
@@ -85,7 +86,10 @@ def check(options: Namespace) -> int:
     with collecting() as problems:
         found = load_or_note(options, problems)
     if found is not None:
-        problems += [f"{options.source}: {fault}" for fault in faults(found)]
+        for fault in faults(found, problems.places):
+            problems.append(
+                fault if ": " in fault.partition(", example")[0] else f"{options.source}: {fault}"
+            )
     for problem in problems:
         print(printable(problem))
     if problems:
@@ -95,7 +99,7 @@ def check(options: Namespace) -> int:
     return 0
 
 
-def load_or_note(options: Namespace, problems: list[str]) -> Splits | None:
+def load_or_note(options: Namespace, problems: Problems) -> Splits | None:
     """The dataset, or None and one problem more where it cannot be made of what was read."""
     try:
         return load(options)

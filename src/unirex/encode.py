@@ -71,7 +71,7 @@ class TextEncoder:
     def stream(self, examples: Sequence[Example]) -> Iterator[Encoded]:
         """Tokens of every example, one at a time: memory stays flat however many."""
         for start in range(0, len(examples), CHUNK):
-            chunk = examples[start : start + CHUNK]
+            chunk = list(examples[start : start + CHUNK])
             for example in chunk:
                 self.layout.check(example)
             texts = chain(
@@ -104,7 +104,7 @@ class TextEncoder:
         return Encoded(
             sequences=tuple(tokens for tokens, _ in made),
             label=None if example.label is None else self.label_index(example),
-            truncated=sum(cut for _, cut in made),
+            truncated=max(cut for _, cut in made),  # choices share the question
             choice=self.layout.choice,
         )
 
@@ -126,7 +126,7 @@ class TextEncoder:
                 places[number],
                 selectable=self.layout.carries(number),
                 sliding=number == slides,
-                gold=None if marked is None else marked[number],
+                gold=marked[number] if marked is not None and self.layout.carries(number) else None,
             )
         made.specials(self.frame.after, selectable=separator)
         return made.tokens(has_gold=marked is not None), sum(map(len, segments)) - sum(map(len, places))
@@ -144,6 +144,11 @@ class TextEncoder:
         """Which tokens of each segment are read, and the segment that windows slide over, if any do."""
         lengths = [len(piece) for piece in segments]
         room = self.max_length - self.frame.size(len(segments)) - taken
+        if room < 1:
+            raise UserError(
+                f"max_length {self.max_length} leaves no room for a text beside {self.max_length - room} "
+                "special tokens and markers; give more."
+            )
         if sum(lengths) <= room:
             return [np.arange(length) for length in lengths], None
         slides = None
@@ -173,17 +178,17 @@ class TextEncoder:
         )
 
 
-def warn_truncated(truncated: Sequence[int], max_length: int) -> None:
-    """Say how much did not fit; nothing is cut in silence."""
+def warn_truncated(truncated: Sequence[int], max_length: int, *, windows: bool = False) -> None:
+    """Say how much did not fit; nothing is cut in silence. With windows: of the shorter segments."""
     cut = [count for count in truncated if count]
     if cut:
         log.warning(
-            "%d of %d texts are longer than %d tokens: %d tokens were left out "
-            "(truncation=windows reads texts whole)",
+            "%d of %d texts are longer than %d tokens: %d tokens were left out%s",
             len(cut),
             len(truncated),
             max_length,
             sum(cut),
+            "" if windows else " (truncation=windows reads texts whole)",
         )
 
 

@@ -13,6 +13,7 @@ from typing import Any, overload
 
 import numpy as np
 import pyarrow as pa
+import tokenizers
 from numpy.typing import NDArray
 
 from unirex.batch import Encoded, Tokens
@@ -24,7 +25,8 @@ FILE = "tokens.arrow"
 ROWS = 1024  # examples in a record batch
 SPECIAL, SELECTABLE, SLIDING, GOLD = 1, 2, 4, 8  # a token's flags
 NO_LABEL = -1
-CODE = ("batch", "encode", "encodings", "sequence", "truncate", "data/layout")  # an encoding depends on it
+PARTS = ("batch", "encode", "encodings", "gold", "sequence", "truncate", "data/layout")  # it depends on these
+CODE = b"".join((Path(__file__).parent / f"{name}.py").read_bytes() for name in PARTS)  # as it runs
 
 # One row a sequence. The sequences of an example stand together, the last of them is marked.
 SCHEMA = pa.schema(
@@ -57,6 +59,8 @@ class Encodings(Sequence[Encoded]):
         """The encodings of a file; only what is looked at is read."""
         with pa.memory_map(str(path)) as source, pa.ipc.open_file(source) as reader:
             batches = [reader.get_batch(number) for number in range(reader.num_record_batches)]
+        if any(batch.schema != SCHEMA for batch in batches):
+            raise pa.ArrowInvalid(f"{path}: not the columns of encodings")
         for batch in batches:
             batch.validate(full=False)
         return cls(batches)
@@ -173,7 +177,11 @@ def record_batches(encoded: Iterable[Encoded]) -> Iterator[pa.RecordBatch]:
 
 
 def _record_batch(encoded: Sequence[Encoded]) -> pa.RecordBatch:
-    rows = [(one, tokens, tokens is one.sequences[-1]) for one in encoded for tokens in one.sequences]
+    rows = [
+        (one, tokens, number == len(one.sequences))
+        for one in encoded
+        for number, tokens in enumerate(one.sequences, 1)
+    ]
     sizes = [len(tokens) for _, tokens, _ in rows]
     ids = np.concatenate([tokens.input_ids for _, tokens, _ in rows])
     flags = np.concatenate([_flags(tokens) for _, tokens, _ in rows])
@@ -233,7 +241,7 @@ def _opened(entry: Path, examples: int) -> Encodings | None:
     try:
         found = Encodings.read(entry / FILE)
         return found if len(found) == examples else None
-    except (OSError, pa.ArrowException):
+    except (OSError, ValueError, pa.ArrowException):
         return None
 
 
@@ -256,8 +264,7 @@ def cache_key(encoder: TextEncoder, digest: str) -> str:
     }
     key = hashlib.sha256(json.dumps(settings, sort_keys=True).encode())
     key.update(encoder.tokenizer.backend_tokenizer.to_str().encode())
-    for name in CODE:
-        key.update((Path(__file__).parent / f"{name}.py").read_bytes())
+    key.update(f"{tokenizers.__version__} {pa.__version__}".encode() + CODE)
     return key.hexdigest()
 
 

@@ -141,7 +141,9 @@ def evaluate(
             if floor:
                 chance = replace(step, extractor=Random(None))
                 floors.update(zip(numbers, batch_records(chance, some, encoded, system.answers), strict=True))
-    warn_truncated([record.truncated for record in records.values()], system.model.config.max_length)
+    config = system.model.config
+    cut = [record.truncated for record in records.values()]
+    warn_truncated(cut, config.max_length, windows=config.truncation == "windows")
     return Results(
         name=name or system.name,
         labels=system.labels,

@@ -30,7 +30,7 @@ def explanation(
     segments = (*example.segments, *(example.choices or ())[shown : shown + 1])
     tokens = scored_tokens(segments, encoded.sequences[shown], scores, selected)
     whole = scored_words(segments, tokens)
-    best = max(range(len(labels)), key=lambda index: probabilities[index])
+    best = shown if encoded.choice else max(range(len(labels)), key=lambda index: probabilities[index])
     return Explanation(
         id=example.id,
         segments=segments,
@@ -50,12 +50,14 @@ def explanation(
 def scored_tokens(
     segments: Sequence[str], sequence: Tokens, scores: Sequence[float], selected: Sequence[bool]
 ) -> tuple[Word, ...]:
-    """Every token that stands for characters, with its score."""
+    """Every token that stands for characters, with its score: 0 where nothing can be selected."""
     found = []
-    for (segment, start, end), score, chosen in zip(sequence.spans.tolist(), scores, selected, strict=False):
+    rows = zip(sequence.spans.tolist(), sequence.selectable.tolist(), scores, selected, strict=False)
+    for (segment, start, end), selectable, score, chosen in rows:
         text = segments[segment]
         for left, right in text_spans(text, [(start, end)]):
-            found.append(Word(left, right, text[left:right], score, bool(chosen), segment))
+            shown = score if selectable else 0.0
+            found.append(Word(left, right, text[left:right], shown, bool(chosen), segment))
     return tuple(found)
 
 

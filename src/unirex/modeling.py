@@ -124,6 +124,7 @@ class RationaleModel(PreTrainedModel):
         layout = layout or Layout()
         if config.rationale_segments is not None:
             layout = replace(layout, rationale_segments=config.rationale_segments)
+            layout.check_segments()
         source = encoder_source(config.encoder)
         pooling = source.pooling if config.pooling == "auto" else config.pooling
         encoder = load_encoder(config.encoder, pooler=pooling == "pooler")

@@ -81,8 +81,10 @@ class RationaleClassificationPipeline(Pipeline):
 
 def as_answer(one: Explanation) -> dict[str, Any]:
     """An explanation in the manner of transformers' pipelines."""
+    chosen = {} if one.choices is None else {"choice": one.segments[-1], "choices": list(one.choices)}
     return {
         "label": one.label,
+        **chosen,
         "score": one.probabilities[one.label],
         "probabilities": one.probabilities,
         "rationale": [asdict(span) for span in one.spans],

@@ -89,7 +89,11 @@ class Run:
         content = {
             "method": self.method,
             "finished": finished,
-            "data": {"name": self.data.info.name, "fingerprint": fingerprint(self.data)},
+            "data": {
+                "name": self.data.info.name,
+                "fingerprint": fingerprint(self.data),
+                "read": dict(self.data.origin),
+            },
             "python": platform.python_version(),
             "versions": versions(),
             "git": git_revision(),

@@ -15,7 +15,9 @@ import torch
 
 from unirex.batch import Batch, Encoded, collate
 from unirex.batching import by_length
+from unirex.data.choices import parse_choices
 from unirex.data.example import Example, Label, choice_label
+from unirex.data.validate import at, check_text
 from unirex.encode import TextEncoder
 from unirex.errors import UserError, one_line
 from unirex.explain import explanation
@@ -232,21 +234,26 @@ def as_example(text: object, number: int) -> Example:
     if isinstance(text, Example):
         return text
     if isinstance(text, Mapping):
-        given = dict(text)
-        named = [given.pop(key) for key in ("text", "text_pair") if key in given]
-        segments = given.pop("segments", named)
-        choices = given.pop("choices", None)
-        if given or not segments:
-            raise UserError(f"text {number}: a dictionary has text (and text_pair) or segments, and choices.")
+        segments, choices = _given(text, number)
     else:
         segments, choices = text, None
     segments = segments if isinstance(segments, tuple | list) else (segments,)
-    for one in (*segments, *(choices or ())):
-        if not isinstance(one, str):
-            raise UserError(f"text {number}: expected a string, got {type(one).__name__}.")
-    if not all(one.strip() for one in segments):
-        raise UserError(f"text {number} is empty; there is nothing to classify.")
-    return Example(str(number), tuple(segments), choices=None if choices is None else tuple(choices))
+    with at(f"text {number}"):
+        checked = tuple(check_text(one, blank=len(segments) > 1) for one in segments)
+        if not any(one.strip() for one in checked):
+            raise UserError("there is nothing to classify in it.")
+        return Example(str(number), checked, choices=parse_choices(choices, column="choices"))
+
+
+def _given(text: Mapping[str, Any], number: int) -> tuple[Any, Any]:
+    """Segments and choices of a dictionary."""
+    named = [text[key] for key in ("text", "text_pair") if key in text]
+    known = {"text", "text_pair", "segments", "choices"}
+    if not text.keys() <= known or bool(named) == ("segments" in text):
+        raise UserError(
+            f"text {number}: give text (and text_pair) or segments, and choices if there are any."
+        )
+    return text.get("segments", named), text.get("choices")
 
 
 def check_budget(budget: float) -> None:

@@ -11,7 +11,6 @@ import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +56,7 @@ class Learner(pl.LightningModule):
     def training_step(self, batch: dict[str, Tensor], batch_idx: int) -> Tensor:  # noqa: D102
         output = self.model(**batch)
         terms = {"loss": output.loss} | {f"loss/{name}": loss for name, loss in output.losses.items()}
-        self.log_dict(terms, on_step=False, on_epoch=True, sync_dist=True, batch_size=len(batch["input_ids"]))
+        self.log_dict(terms, on_step=False, on_epoch=True, sync_dist=True, batch_size=len(batch["labels"]))
         return output.loss
 
     def validation_step(self, batch: dict[str, Tensor], batch_idx: int) -> None:  # noqa: D102
@@ -185,9 +184,7 @@ def train(
     """
     training, pad = config.training, encoder.tokenizer.pad_token_id
     gold = gold_pool(data["train"], config)
-    if gold is not None:
-        data = replace(data, parts={**data.parts, "train": limit_gold(data["train"], gold)}, digest=None)
-    parts = encode_parts(encoder, data, progress=progress)
+    parts = encode_parts(encoder, data, gold, progress=progress)
     batches = training_batches(
         parts["train"].lengths.tolist(),
         gold,
@@ -221,14 +218,19 @@ def gold_pool(examples: Sequence[Example], config: Config) -> GoldPool | None:
     return keep_gold(examples, training.gold_fraction, seed)
 
 
-def encode_parts(encoder: TextEncoder, data: Splits, *, progress: bool) -> dict[str, Encodings]:
+def encode_parts(
+    encoder: TextEncoder, data: Splits, gold: GoldPool | None, *, progress: bool
+) -> dict[str, Encodings]:
     """What is trained on and what chooses the epoch, in tokens; what does not fit is said."""
     parts = {}
     for name in ("train", "dev"):
-        digest = None if data.digest is None else f"{data.digest} {name}"
+        drawn = f" gold {gold.fraction} {gold.seed}" if gold is not None and name == "train" else ""
+        digest = None if data.digest is None else f"{data.digest} {name}{drawn}"
+        examples = limit_gold(data[name], gold) if gold is not None and name == "train" else data[name]
         bar = progress and sys.stderr.isatty()
-        parts[name] = encode_all(encoder, data[name], digest=digest, progress=bar)
-        warn_truncated(parts[name].truncated.tolist(), encoder.max_length)
+        parts[name] = encode_all(encoder, examples, digest=digest, progress=bar)
+        cut = parts[name].truncated.tolist()
+        warn_truncated(cut, encoder.max_length, windows=encoder.truncation == "windows")
     return parts
 
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-Truncation = Literal["head", "tail", "head_tail", "gold_aware", "windows"]
 Places = NDArray[np.int64]
 
 

@@ -161,7 +161,7 @@ def test_separators_are_selectable_only_if_asked(separators):
 
 @pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=40)
-@given(texts=st.lists(TEXTS, min_size=1, max_size=2), limit=st.integers(4, 20))
+@given(texts=st.lists(TEXTS, min_size=1, max_size=2), limit=st.integers(6, 20))
 def test_what_is_cut_is_counted(kind, texts, limit):
     example = Example("x", tuple(texts), 0)
     (whole,), (cut,) = made(kind, 10_000).encode([example]), made(kind, limit).encode([example])
@@ -169,6 +169,11 @@ def test_what_is_cut_is_counted(kind, texts, limit):
     assert whole.truncated == 0
     assert cut.length <= limit
     assert cut.truncated + (~cut.sequences[0].special).sum() == content
+
+
+def test_a_limit_without_room_for_a_text_is_refused():
+    with pytest.raises(UserError, match="max_length 3 leaves no room for a text beside 3 special tokens"):
+        made("wordpiece", 3).encode([Example("x", ("a", "film"), 0)])
 
 
 def test_the_system_says_what_it_cut(encoders):

@@ -198,6 +198,26 @@ def test_every_extractor_scores_every_token_of_a_long_text(encoders, extractor):
     torch.testing.assert_close(scores[:1], alone, atol=1e-4, rtol=1e-4)
 
 
+@pytest.mark.parametrize("extractor", ["integrated-gradients", "shared-lm", "dual-lm"])
+def test_a_text_longer_than_the_position_table_is_read(encoders, extractor):
+    model = tiny.build_model(encoders("bert"), extractor=extractor, max_length=LIMIT, truncation="windows")
+    batch = window_batch([" ".join([LONG] * 3)])
+    assert batch.input_ids.shape[1] > tiny.POSITIONS
+    with torch.no_grad():
+        scores = model.step(batch).scores
+    assert (scores[batch.selectable] != 0).all()
+
+
+@pytest.mark.parametrize("kind", [torch.float16, torch.bfloat16])
+def test_many_windows_do_not_overflow_half_precision(kind):
+    batch = window_batch([" ".join([LONG] * 40)])
+    windows = split(batch, LIMIT)
+    logits = torch.full((len(windows.text), 2), 60.0).to(kind)
+    assert torch.equal(windows.merge_logits(logits, windows.rows.attention_mask), logits[:1])
+    states = torch.full((*windows.place.shape, 4), 6e4 if kind == torch.float16 else 1e38).to(kind)
+    assert torch.equal(windows.merge_states(states)[0, 0], states[0, 0])
+
+
 def test_integrated_gradients_add_up_over_windows(encoders):
     model = tiny.build_model(
         encoders("bert"),

@@ -175,7 +175,12 @@ def test_the_first_folder_is_taken(planted, tmp_path):
     for name in ("planted", "best/planted"):
         (tmp_path / name).mkdir(parents=True)
     seen = []
-    sys.modules["planted_dataset"].load = lambda folder, *, seed=0: seen.append(folder)
+
+    def load(folder, *, seed=0):
+        seen.append(folder)
+        return Splits(DatasetInfo("planted", ("a", "b")), {})
+
+    sys.modules["planted_dataset"].load = load
     load_dataset("planted", root=tmp_path)
     assert seen == [tmp_path / "best/planted"]
 
@@ -350,3 +355,9 @@ def test_an_eraser_folder_brings_its_own_splits(tmp_path):
 def test_a_file_is_no_eraser_folder(tmp_path):
     with pytest.raises(UserError):
         load_dataset(write(tmp_path / "data.jsonl", rows()), format="eraser")
+
+
+def test_a_dataset_tells_how_it_was_read(planted, tmp_path):
+    (tmp_path / "planted").mkdir()
+    found = load_dataset("planted", root=tmp_path, seed=2, sample="some")
+    assert found.origin == {"source": "planted", "format": "auto", "seed": 2, "sample": "some"}

@@ -133,7 +133,7 @@ def test_another_extractor_explains_the_same_predictions(systems):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"), [("", "empty"), (" \n", "empty"), (None, "expected a string"), (3, "string")]
+    ("text", "said"), [("", "empty"), (" \n", "empty"), (None, "must be a string"), (3, "string")]
 )
 def test_what_is_not_a_text_is_refused(systems, text, said):
     with pytest.raises(UserError, match=said):

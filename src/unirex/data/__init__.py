@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -44,23 +44,35 @@ def load_dataset(
     Data without splits is split by `seed`; data without dev has it taken out of train.
     """
     settings = _settings(columns, rationale_format, annotators)
+    asked = {"format": format, "seed": seed, **changed(settings), **options}
+    told = {name: asdict(value) if isinstance(value, Columns) else value for name, value in asked.items()}
+    found = _load(source, root, format, seed, settings, options)
+    return replace(found, origin={"source": str(source), **told})
+
+
+def _load(
+    source: str | Path,
+    root: str | Path | None,
+    format: Format,  # noqa: A002
+    seed: int,
+    settings: Mapping[str, Any],
+    options: Mapping[str, Any],
+) -> Splits:
     if format == "auto" and isinstance(source, str) and source in DATASETS:
-        if columns:
+        if settings["columns"] != Columns():
             raise UserError(f"columns are for files; the dataset '{source}' has its own")
         return load_named(source, root=root, seed=seed, options={**changed(settings), **options})
     name = _format(source, format)
 
     def build() -> Splits:
         found = _read(source, name, seed, settings, options)
-        return (
-            found
-            if isinstance(found, Splits)
-            else assemble(found, name=_title(source), place=source, seed=seed)
-        )
+        if isinstance(found, Splits):
+            return found
+        return assemble(found, name=_title(source), place=source, seed=seed)
 
     if is_hub_id(source, name):
         return build()
-    about = {"format": name, "seed": seed, "options": options, **settings}
+    about = {"format": name, "seed": seed, "options": dict(options), **settings}
     return cached(build, sources=[Path(source)], settings=about)
 
 

@@ -25,7 +25,9 @@ def assemble(records: Sequence[Record], *, name: str, place: object, seed: int) 
         parts = _partition(labelled, seed)
         task = _task(labelled[0].example)
         _check_choices(parts) if task == "choice" else check_splits(parts)
-    return Splits(DatasetInfo(name, _labels(parts, task), task), parts)
+    # Of a choice only the question has reasons: without the answers there would be nothing to choose from.
+    reasons = tuple(range(len(labelled[0].example.segments))) if task == "choice" else None
+    return Splits(DatasetInfo(name, _labels(parts, task), task, rationale_segments=reasons), parts)
 
 
 def _labelled(records: Sequence[Record]) -> list[Record]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from reprlib import repr as short
 
@@ -10,8 +10,9 @@ from unirex.data.example import DatasetInfo, Example, Rationale, Splits, choice_
 from unirex.data.repeats import repeats
 
 
-def faults(data: Splits) -> Iterator[str]:
-    """Every fault in what was read, each with the split and the id of the example it is in."""
+def faults(data: Splits, places: Mapping[str, str] | None = None) -> Iterator[str]:
+    """Every fault in what was read, each with the place, the split and the id of the example it is in."""
+    where = {name: f"{place}: " for name, place in (places or {}).items()}
     known = {example.label for example in data.get("train", ())}
     if "train" not in data:
         yield "there is no train split"
@@ -21,11 +22,12 @@ def faults(data: Splits) -> Iterator[str]:
         yield from _twice(split, examples)
         for example in examples:
             for fault in _of_example(example, data.info):
-                yield f"{split}, example '{example.id}': {fault}"
+                yield f"{where.get(example.id, '')}{split}, example '{example.id}': {fault}"
             # A letter that train never shows is no fault: every choice is read in the same way.
             if known and example.choices is None and example.label not in known:
-                yield f"{split}, example '{example.id}': label {example.label!r} is not in train"
-    yield from _conflicts(data)
+                told = f"label {example.label!r} is not in train"
+                yield f"{where.get(example.id, '')}{split}, example '{example.id}': {told}"
+    yield from _conflicts(data, where)
 
 
 def _twice(split: str, examples: Sequence[Example]) -> Iterator[str]:
@@ -36,14 +38,15 @@ def _twice(split: str, examples: Sequence[Example]) -> Iterator[str]:
         seen.add(example.id)
 
 
-def _conflicts(data: Splits) -> Iterator[str]:
+def _conflicts(data: Splits, where: Mapping[str, str]) -> Iterator[str]:
     """A text that is labelled one way in one split and another way in another: one of them is wrong."""
     for first, later in combinations(data, 2):
         for one in repeats(data[later], after=data[first]):
             if one.conflicting:
                 yield (
-                    f"{later}, example '{one.example.id}': labelled {one.example.label!r}, but the same text "
-                    f"is {one.before.label!r} in {first} (example '{one.before.id}')"
+                    f"{where.get(one.example.id, '')}{later}, example '{one.example.id}': "
+                    f"labelled {one.example.label!r}, but the same text is {one.before.label!r} in {first} "
+                    f"(example '{one.before.id}')"
                 )
 
 

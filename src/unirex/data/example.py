@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 Label = str | int | float | bool
 CharSpan = tuple[int, int]  # character offsets, end-exclusive
@@ -74,12 +74,13 @@ class Splits(Mapping[str, Sequence[Example]]):
     """The examples of a dataset by split: `data["train"]`, `data["dev"]`, `data["test"]`.
 
     `digest` is their `fingerprint` where the cache knows it already. It is believed, so a copy with anything
-    changed must not keep it: `replace(data, parts=..., digest=None)`.
+    changed must not keep it: `replace(data, parts=..., digest=None)`. `origin` tells how they were read.
     """
 
     info: DatasetInfo
     parts: Mapping[str, Sequence[Example]]
     digest: str | None = field(default=None, compare=False, repr=False)
+    origin: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def __getitem__(self, split: str) -> Sequence[Example]:
         return self.parts[split]

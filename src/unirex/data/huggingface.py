@@ -129,7 +129,7 @@ def _used(source: str | Path, data: Dataset, columns: Columns) -> list[str]:
         if name not in present:
             raise UserError(f"{source}: {unknown('column', name, present)}")
     check_columns(Path(source), columns, present)
-    others = (*names(columns.rationale, present), columns.id, columns.split, columns.choices)
+    others = (*names(columns.rationale, present), columns.id, columns.split, columns.choices, columns.groups)
     return [*dict.fromkeys((*texts, columns.label, *(name for name in others if name in present)))]
 
 

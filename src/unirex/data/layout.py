@@ -56,6 +56,15 @@ class Layout:
                 f"this system reads {_texts(self.segments)} at a time."
             )
 
+    def check_segments(self) -> None:
+        """The segments that can carry a rationale are there, and there is one."""
+        last = None if self.segments is None else self.segments + self.choice
+        for number in self.rationale_segments or ():
+            if number < 0 or (last is not None and number >= last):
+                raise UserError(f"rationale_segments: there is no segment {number}; they count from 0.")
+        if self.rationale_segments == ():
+            raise UserError("rationale_segments: name at least one segment.")
+
     def carries(self, segment: int) -> bool:
         """Whether a segment can carry a rationale."""
         return self.rationale_segments is None or segment in self.rationale_segments

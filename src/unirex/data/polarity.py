@@ -16,7 +16,7 @@ from unirex.data.cells import cell
 from unirex.data.example import DatasetInfo, Example, Splits
 from unirex.data.rows import csv_cells, rows
 from unirex.data.sample import Sample, draw
-from unirex.data.validate import at, check_splits, check_text, is_missing, remark, row_at
+from unirex.data.validate import at, check_splits, check_text, is_missing, remark, row_at, stands_at
 from unirex.errors import UserError
 
 LABELS = ("neg", "pos")
@@ -38,7 +38,11 @@ def load_polarity(
     sizes: Sequence[int],
 ) -> Splits:
     """A sample of the reviews, whose texts are in these columns."""
-    if len(sizes) != 3 or not all(type(size) is int and size > 0 for size in sizes):
+    if (
+        not isinstance(sizes, list | tuple)
+        or len(sizes) != 3
+        or not all(type(size) is int and size > 0 for size in sizes)
+    ):
         raise UserError(f"sizes must be three whole numbers above 0 (train, dev, test), not {sizes!r}")
     drawn: list[list[Review]] = []
     for split, wanted in (("train", sizes[:2]), ("test", sizes[2:])):
@@ -116,6 +120,7 @@ def _examples(reviews: Sequence[Review], columns: Sequence[str]) -> list[Example
     for place, name, label, texts in reviews:
         with row_at(place):
             segments = tuple(_ESCAPE.sub(_restore, text) for text in texts)
+            stands_at(place, name)
             examples.append(Example(name, segments, label))
     return examples
 

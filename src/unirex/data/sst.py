@@ -23,7 +23,7 @@ from typing import Any
 from unirex.data.example import SPLIT_NAMES, CharSpan, DatasetInfo, Example, Label, Splits
 from unirex.data.rows import json_object, lines
 from unirex.data.sst_tree import NEUTRAL, Tree
-from unirex.data.validate import check_text, remark, row_at
+from unirex.data.validate import check_text, remark, row_at, stands_at
 from unirex.errors import UserError, unknown
 
 INFO = DatasetInfo(name="sst", labels=("neg", "pos"), metric="accuracy")
@@ -71,6 +71,7 @@ def _examples(path: Path, split: str, lowercase: bool) -> Iterator[Example]:
             label, text, weights = read(source, place)
             text = text.lower() if lowercase else text
             if label is not None:
+                stands_at(place, f"sst-{split}-{number}")
                 yield Example(f"sst-{split}-{number}", (text,), label, (gold_spans(text, weights),))
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from unirex.data.example import DatasetInfo, Example, Label, Splits
 from unirex.data.rows import lines
-from unirex.data.validate import at, check_file, check_splits, check_text, row_at
+from unirex.data.validate import at, check_file, check_splits, check_text, row_at, stands_at
 from unirex.errors import UserError
 
 FILES = {"train": "train", "dev": "val", "test": "test"}
@@ -47,6 +47,7 @@ def _part(folder: Path, name: str, labels: Sequence[Label]) -> list[Example]:
     for number, (tweet, mark) in enumerate(zip(tweets, marks, strict=True), 1):
         with row_at(f"{texts}:{number}"):
             label = _label(mark.strip(), labels, f"{numbers.name}:{number}")
+            stands_at(f"{texts}:{number}", f"{name}-{number}")
             examples.append(Example(f"{name}-{number}", (check_text(tweet, column="the tweet"),), label))
     return examples
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from difflib import get_close_matches
+from functools import cached_property
 from pathlib import Path
 from reprlib import repr as short
 
@@ -22,13 +23,31 @@ def at(place: object) -> Iterator[None]:
         raise UserError(f"{place}: {error}") from None
 
 
-_PROBLEMS: ContextVar[list[str] | None] = ContextVar("problems", default=None)
+class Problems(list[str]):
+    """Every problem that readers met, and where the examples stand that they read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.places: dict[str, str] = {}  # by id
+
+    def append(self, problem: str) -> None:
+        """Once is enough, however many checks find it."""
+        if problem not in self._told:
+            self._told.add(problem)
+            super().append(problem)
+
+    @cached_property
+    def _told(self) -> set[str]:
+        return set()
+
+
+_PROBLEMS: ContextVar[Problems | None] = ContextVar("problems", default=None)
 
 
 @contextmanager
-def collecting() -> Iterator[list[str]]:
+def collecting() -> Iterator[Problems]:
     """Inside, readers go on after a bad row; the list fills with every problem they meet."""
-    problems: list[str] = []
+    problems = Problems()
     token = _PROBLEMS.set(problems)
     try:
         yield problems
@@ -63,6 +82,13 @@ class row_at:  # noqa: N801  it reads like the function `at`, and is a class for
 def is_collecting() -> bool:
     """Whether bad rows are passed over, so that what is read may lack some."""
     return _PROBLEMS.get() is not None
+
+
+def stands_at(place: str, name: str) -> None:
+    """Where the example of this id stands: remembered only where problems are collected."""
+    problems = _PROBLEMS.get()
+    if problems is not None:
+        problems.places.setdefault(name, place)
 
 
 def remark(place: object, fault: str) -> None:
@@ -164,6 +190,7 @@ def check_ids(placed: Iterable[tuple[str, str]]) -> None:
     first: dict[str, str] = {}
     for place, name in placed:
         before = first.setdefault(name, place)
+        stands_at(place, name)
         if before != place:
             with row_at(place):
                 raise UserError(f"duplicate id '{name}', first at {before}; make ids unique")

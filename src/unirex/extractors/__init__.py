@@ -1,4 +1,4 @@
-"""Rationale extractors: how much each token matters, `(pass, target) -> scores [B, T]`."""
+"""Rationale extractors: how much each token matters, `(pass, target) -> scores [D, T]`."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class Attribution(nn.Module):
         self.pooling = None if pooling == "sum" else build_head(pooling, encoder_config.hidden_size, 1)
 
     def forward(self, full: Pass, target: Tensor) -> Tensor:
-        """Scores [B, T] for the target class; gradients of the task model are computed even under no_grad."""
+        """Scores [D, T] for the target class; gradients of the task model are computed even under no_grad."""
         training = torch.is_grad_enabled()
         with torch.enable_grad():
             if self.create_graph and training:
@@ -59,13 +59,13 @@ def allow_second_order(task: TaskModel) -> None:
 
 
 def embeddings(full: Pass) -> Tensor:
-    """The batch's word embeddings, tied to the embedding matrix and ready for gradients: [B, T, H]."""
+    """The batch's word embeddings, tied to the embedding matrix and ready for gradients: [D, T, H]."""
     embeds = full.task.embed(full.batch.input_ids)
     return embeds if embeds.requires_grad else embeds.detach().requires_grad_()
 
 
 def baseline(full: Pass) -> Tensor:
-    """The text that says nothing: padding everywhere but at special tokens, which stay: [B, T, H]."""
+    """The text that says nothing: padding everywhere but at special tokens, which stay: [D, T, H]."""
     pad = full.task.encoder.config.pad_token_id or 0
     batch = full.batch
     ids = torch.where(batch.special, batch.input_ids, torch.full_like(batch.input_ids, pad))
@@ -78,6 +78,6 @@ def target_logits(task: TaskModel, batch: Batch, embeds: Tensor, target: Tensor)
 
 
 def input_gradient(full: Pass, embeds: Tensor, target: Tensor, *, create_graph: bool) -> Tensor:
-    """How the target logit changes with each word embedding: [B, T, H]."""
+    """How the target logit changes with each word embedding: [D, T, H]."""
     logits = target_logits(full.task, full.batch, embeds, target)
     return torch.autograd.grad(logits.sum(), embeds, create_graph=create_graph)[0]

@@ -42,7 +42,7 @@ class DeepLift(Attribution):
         super().__init__(encoder_config, pooling=pooling)
 
     def attribute(self, full: Pass, target: Tensor, *, create_graph: bool) -> Tensor:
-        """Multipliers × (e - e'), [B, T, H]."""
+        """Multipliers × (e - e'), [D, T, H]."""
         try:
             from captum.attr import DeepLift as Captum
         except ImportError as error:

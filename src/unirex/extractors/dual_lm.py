@@ -29,5 +29,7 @@ class DualLM(nn.Module):
         self.head = build_head(head, encoder_config.hidden_size, 1, dropout=dropout)
 
     def forward(self, full: Pass, target: Tensor) -> Tensor:
-        """Scores [B, T], as logits."""
-        return self.head(encode(self.encoder, full.batch).last_hidden_state).squeeze(-1)
+        """Scores [D, T], as logits; a long text is read in the same windows as by the task model."""
+        windows = full.windows
+        states = encode(self.encoder, full.batch if windows is None else windows.rows).last_hidden_state
+        return self.head(states if windows is None else windows.merge_states(states)).squeeze(-1)

@@ -12,5 +12,5 @@ class Gradient(Attribution):
     """The absolute gradient, so its scores are never negative (SPEC A5)."""
 
     def attribute(self, full: Pass, target: Tensor, *, create_graph: bool) -> Tensor:
-        """|dF/de|, [B, T, H]."""
+        """|dF/de|, [D, T, H]."""
         return input_gradient(full, embeddings(full), target, create_graph=create_graph).abs()

@@ -20,7 +20,7 @@ class Random(nn.Module):
         self.seed = seed
 
     def forward(self, full: Pass, target: Tensor) -> Tensor:
-        """Scores [B, T]; padding does not change them."""
+        """Scores [D, T]; padding does not change them."""
         batch = full.batch
         scores = torch.zeros(batch.input_ids.shape)
         lengths = batch.attention_mask.sum(-1).tolist()
@@ -42,7 +42,7 @@ class Gold(nn.Module):
         super().__init__()
 
     def forward(self, full: Pass, target: Tensor) -> Tensor:
-        """Scores [B, T]."""
+        """Scores [D, T]."""
         return gold_tokens(full.batch)
 
 
@@ -53,12 +53,12 @@ class Inverse(nn.Module):
         super().__init__()
 
     def forward(self, full: Pass, target: Tensor) -> Tensor:
-        """Scores [B, T]."""
+        """Scores [D, T]."""
         return (1 - gold_tokens(full.batch)) * full.batch.attention_mask
 
 
 def gold_tokens(batch: Batch) -> Tensor:
-    """The gold rationale as floats [B, T]; every example must have one."""
+    """The gold rationale as floats [D, T]; every example must have one."""
     if batch.rationale is None or batch.has_rationale is None or not bool(batch.has_rationale.all()):
         raise UserError(
             "extractors 'gold' and 'inverse' need a gold rationale for every text; some have none."

@@ -12,6 +12,6 @@ class InputXGradient(Attribution):
     """The embedding times its gradient."""
 
     def attribute(self, full: Pass, target: Tensor, *, create_graph: bool) -> Tensor:
-        """Embedding · dF/de, [B, T, H]."""
+        """Embedding · dF/de, [D, T, H]."""
         embeds = embeddings(full)
         return embeds * input_gradient(full, embeds, target, create_graph=create_graph)

@@ -46,7 +46,7 @@ class IntegratedGradients(Attribution):
         self.steps = steps
 
     def attribute(self, full: Pass, target: Tensor, *, create_graph: bool) -> Tensor:
-        """(e - e') · mean gradient on the line, [B, T, H]; exactly 0 at special tokens."""
+        """(e - e') · mean gradient on the line, [D, T, H]; exactly 0 at special tokens."""
         embeds, start = embeddings(full), baseline(full)
         return (embeds - start) * self._mean_gradient(full, embeds, start, target, create_graph)
 

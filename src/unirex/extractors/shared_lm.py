@@ -24,5 +24,5 @@ class SharedLM(nn.Module):
         self.head = build_head(head, encoder_config.hidden_size, 1, dropout=dropout)
 
     def forward(self, full: Pass, target: Tensor) -> Tensor:
-        """Scores [B, T], as logits."""
+        """Scores [D, T], as logits."""
         return self.head(full.hidden).squeeze(-1)

@@ -1,9 +1,10 @@
 """Texts longer than an encoder takes, read in overlapping windows and put together again.
 
 A window holds the special tokens, the short segments (a question, a hypothesis) and a part of the long one.
-Every text is read whole: a token's state is the mean over the windows it stands in, and the text's logits are
-the mean over its windows, each counting for as many tokens of the long segment as it shows. So a window that
-shows nothing (all its tokens were taken out) says nothing.
+The long segment is read whole; the short ones get at most half of every window. A token's state is the mean
+over the windows it stands in, and the text's logits are the mean over its windows, each counting for as many
+tokens of the long segment as it shows. So a window that shows nothing (all its tokens were taken out) says
+nothing.
 """
 
 from __future__ import annotations
@@ -38,9 +39,12 @@ class Windows:
         texts, tokens = self.shape
         seen = self.rows.attention_mask
         index = (self.text[:, None] * tokens + self.place)[seen]
-        summed = states.new_zeros(texts * tokens, states.shape[-1]).index_add(0, index, states[seen])
-        counts = states.new_zeros(texts * tokens).index_add(0, index, states.new_ones(len(index)))
-        return (summed / counts.clamp(min=1)[:, None]).view(texts, tokens, -1)
+        counts = torch.zeros(texts * tokens, device=index.device).index_add(
+            0, index, torch.ones_like(index, dtype=torch.float)
+        )
+        shares = states[seen].float() / counts[index, None]  # in full precision: sums of many
+        summed = shares.new_zeros(texts * tokens, states.shape[-1]).index_add(0, index, shares)
+        return summed.view(texts, tokens, -1).to(states.dtype)
 
     def merge_logits(self, logits: Tensor, shown: Tensor) -> Tensor:
         """Logits of the windows [..., R, C] as logits of the texts [..., D, C].
@@ -50,12 +54,13 @@ class Windows:
             shown: [..., R, W] bool, the tokens each window shows.
         """
         sliding = self.rows.sliding
-        weights = (shown if sliding is None else shown & sliding).sum(-1).to(logits.dtype)  # [..., R]
-        total = self._per_text(weights)
+        weights = (shown if sliding is None else shown & sliding).sum(-1).float()  # [..., R]
         # A text of which nothing is left to slide over, or that fits one window: all of its windows alike.
-        weights = torch.where(total[..., self.text] > 0, weights, torch.ones_like(weights))
-        total = self._per_text(weights)
-        return self._per_text(logits * weights[..., None], dim=-2) / total[..., None]
+        weights = torch.where(self._per_text(weights)[..., self.text] > 0, weights, torch.ones_like(weights))
+        shares = (
+            weights / self._per_text(weights)[..., self.text]
+        )  # first, as sums overflow in half precision
+        return self._per_text(logits.float() * shares[..., None], dim=-2).to(logits.dtype)
 
     def _per_text(self, values: Tensor, dim: int = -1) -> Tensor:
         size = list(values.shape)

@@ -1,4 +1,4 @@
-"""What training asks for: each objective is a frozen dataclass `(step) -> loss per example [B]`.
+"""What training asks for: each objective is a frozen dataclass `(step) -> losses` whose mean is its term.
 
 The classes import nothing heavy, because they are also the configuration: their fields are the options of
 the command line.

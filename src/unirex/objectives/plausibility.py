@@ -32,7 +32,7 @@ class Plausibility:
     balance: bool = True
 
     def __call__(self, step: Step) -> Tensor:
-        """Loss [B]."""
+        """Loss of every sequence, [D]."""
         batch = step.batch
         if batch.rationale is None or batch.has_rationale is None or not bool(batch.has_rationale.any()):
             return step.scores.sum(-1) * 0  # tied to the extractor: data parallelism waits for its gradients

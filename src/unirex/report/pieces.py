@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import TypeVar
 
 from unirex.explanation import Explanation, Span, Word
@@ -39,10 +40,11 @@ def rationale_pieces(explanation: Explanation) -> list[list[Piece]]:
 
 
 def gold_pieces(explanation: Explanation) -> list[list[Piece]]:
-    """The text as a person marked it, one list per segment."""
+    """The text as a person marked it, one list per segment; without the choice, which is the system's."""
+    segments = _by_segment(explanation, explanation.gold_spans or ())
     return [
         _cut(segment, [(span, Piece(segment[span.start : span.end], gold=True)) for span in spans])
-        for segment, spans in _by_segment(explanation, explanation.gold_spans or ())
+        for segment, spans in islice(segments, len(explanation.segments) - (explanation.choices is not None))
     ]
 
 

@@ -10,7 +10,7 @@ from sys import intern
 from typing import Any, NamedTuple, TypeVar
 
 from unirex.data.rows import rows
-from unirex.data.validate import remark, row_at
+from unirex.data.validate import remark, row_at, stands_at
 from unirex.errors import UserError
 
 Field = TypeVar("Field", str, list, int)
@@ -55,6 +55,7 @@ def read_annotations(path: Path, seen: dict[str, str]) -> Iterator[Annotation]:
                     f"duplicate annotation_id '{one.id}', first at {seen[one.id]}; make ids unique"
                 )
             seen[one.id] = place
+            stands_at(place, one.id)
             yield one
 
 
