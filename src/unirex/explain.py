@@ -16,7 +16,7 @@ def explanation(
     example: Example,
     encoded: Encoded,
     *,
-    shown: int = 0,
+    predicted: int,
     labels: Sequence[Label],
     probabilities: Sequence[float],
     scores: Sequence[float],
@@ -25,16 +25,17 @@ def explanation(
 ) -> Explanation:
     """The prediction and its reasons for one example.
 
-    `scores` and `selected` are per token of the sequence number `shown`: the only one, or the chosen one.
+    `predicted` is the number of the label, or of the choice; `scores` and `selected` are per token of the
+    sequence behind it: the only one, or the chosen one.
     """
+    shown = predicted if encoded.choice else 0
     segments = (*example.segments, *(example.choices or ())[shown : shown + 1])
     tokens = scored_tokens(segments, encoded.sequences[shown], scores, selected)
     whole = scored_words(segments, tokens)
-    best = shown if encoded.choice else max(range(len(labels)), key=lambda index: probabilities[index])
     return Explanation(
         id=example.id,
         segments=segments,
-        label=labels[best],
+        label=labels[predicted],
         probabilities=dict(zip(labels, probabilities, strict=True)),
         budget=budget,
         spans=selected_spans(segments, whole),

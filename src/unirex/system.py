@@ -141,16 +141,17 @@ class System:
             probabilities, scores = step.full.logits.softmax(-1).tolist(), step.scores.tolist()
         first = 0  # row of the example's first sequence
         for row, (example, one) in enumerate(zip(examples, encoded, strict=True)):
-            shown = int(step.target[row]) if one.choice else 0  # the sequence that was chosen
+            predicted = int(step.target[row])
+            shown = first + (predicted if one.choice else 0)  # row of the sequence that was chosen
             labels = self.answers(len(one.sequences))
             yield explanation(
                 example,
                 one,
-                shown=shown,
+                predicted=predicted,
                 labels=labels,
                 probabilities=probabilities[row][: len(labels)],
-                scores=scores[first + shown],
-                selected=selected[first + shown],
+                scores=scores[shown],
+                selected=selected[shown],
                 budget=budget,
             )
             first += len(one.sequences)

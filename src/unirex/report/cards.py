@@ -9,7 +9,7 @@ from unirex.report.markup import Html, element, joined
 from unirex.report.pieces import Piece, gold_pieces, rationale_pieces
 from unirex.report.wording import budget, named, percent, ranked, truncation
 
-LONG = 6000  # characters of HTML; a longer text scrolls in its own box
+LONG = 3000  # characters of HTML; a longer text scrolls in its own box
 
 
 def answer(explanation: Explanation) -> Html:
