@@ -30,10 +30,17 @@ def verdict(explanation: Explanation) -> Html:
 
 def passage(segments: Iterable[Sequence[Piece]]) -> Html:
     """The text, untouched but for its marks, one paragraph per segment."""
-    paragraphs = [element("p", *map(_marked, pieces), class_="text", dir="auto") for pieces in segments]
-    if sum(map(len, paragraphs)) < LONG:
-        return element("div", *paragraphs, class_="passage")
-    return element("div", *paragraphs, class_="passage long", tabindex="0", role="region", aria_label="Text")
+    return boxed(element("p", *map(_marked, pieces), class_="text", dir="auto") for pieces in segments)
+
+
+def boxed(paragraphs: Iterable[Html]) -> Html:
+    """The paragraphs of a text; a long one scrolls by itself, so that a question stays in sight."""
+    parts = [one if len(one) < LONG else _scrolling(one) for one in paragraphs]
+    return element("div", *parts, class_="passage")
+
+
+def _scrolling(paragraph: Html) -> Html:
+    return element("div", paragraph, class_="long", tabindex="0", role="region", aria_label="Text")
 
 
 def bars(explanation: Explanation) -> Html:

@@ -11,7 +11,7 @@ from rich.panel import Panel
 from rich.text import Text
 
 from unirex.data.example import CharSpan, Example, choice_label
-from unirex.report.cards import LONG
+from unirex.report.cards import boxed
 from unirex.report.html import count, header, page
 from unirex.report.markup import Html, element, joined
 from unirex.report.plain import printable
@@ -86,10 +86,7 @@ def _label(example: Example) -> list[Html]:
 
 def _passage(example: Example) -> Html:
     """The text, untouched but for its marks, one paragraph per segment."""
-    paragraphs = [element("p", *map(_marked, one), class_="text", dir="auto") for one in stretches(example)]
-    if sum(map(len, paragraphs)) < LONG:
-        return element("div", *paragraphs, class_="passage")
-    return element("div", *paragraphs, class_="passage long", tabindex="0", role="region", aria_label="Text")
+    return boxed(element("p", *map(_marked, one), class_="text", dir="auto") for one in stretches(example))
 
 
 def _marked(stretch: Stretch) -> Html:
