@@ -317,7 +317,13 @@ def test_failed_commands_leave_nothing_behind(capsys, reviews, learner):
 def test_ctrl_c_leaves_a_run_that_goes_on(reviews, learner, tmp_path):
     command = [sys.executable, "-m", "unirex.cli", "train", "--data", str(reviews), "--encoder", str(learner)]
     command += ["--out", str(tmp_path / "run"), "--training.epochs", "400", "--training.patience", "400"]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # ignored by background jobs
+    )
     deadline = time.monotonic() + 120
     while not (tmp_path / "run/checkpoints/last.safetensors").exists() and time.monotonic() < deadline:
         assert process.poll() is None, process.communicate()
