@@ -13,6 +13,7 @@ from transformers import (
     BigBirdConfig,
     DebertaV2Config,
     DistilBertConfig,
+    LongformerConfig,
     ModernBertConfig,
     MPNetConfig,
     PreTrainedTokenizerFast,
@@ -52,6 +53,7 @@ TOKENIZERS = {"roberta": "bpe", "mpnet": "bpe", "modernbert": "bpe", "modernbert
     "deberta-v2": "unigram",
     "bert": "wordpiece",
     "distilbert": "wordpiece",
+    "longformer": "bpe",
 }
 HIDDEN = 32
 POSITIONS = 100  # a multiple of the sparse block size, as BigBird asks
@@ -164,6 +166,9 @@ def encoder_config(family: str, vocabulary: int, *, pad: int):
         "bigbird": lambda: BigBirdConfig(**common, attention_type="original_full", **MARK_IDS),
         "bigbird-sparse": lambda: BigBirdConfig(**common, **sparse, **MARK_IDS),
         "modernbert": lambda: ModernBertConfig(**common, **MODERN, local_attention=256),
+        "longformer": lambda: LongformerConfig(
+            **common, attention_window=[8, 8], bos_token_id=0, eos_token_id=2, sep_token_id=2
+        ),
         "modernbert-local": lambda: ModernBertConfig(**common, **MODERN, local_attention=8),
         "deberta-v2": lambda: DebertaV2Config(
             **common, relative_attention=True, pos_att_type=["p2c", "c2p"], position_biased_input=False

@@ -208,6 +208,23 @@ def test_a_text_longer_than_the_position_table_is_read(encoders, extractor):
     assert (scores[batch.selectable] != 0).all()
 
 
+@pytest.mark.parametrize("family", ["bigbird-sparse", "modernbert-local", "longformer"])
+def test_encoders_with_long_context_need_no_windows(encoders, family):
+    folder = encoders(family)
+    model = tiny.build_model(folder, truncation="windows")
+    assert model.config.max_length >= tiny.POSITIONS - 2
+    made = encoder(tiny.TOKENIZERS[family], "windows", model.config.max_length)
+    text = " ".join(WORDS[n % len(WORDS)] for n in range(24))
+    (one,) = made.encode([Example("0", (text,), "neg", (((2, 6),),))])
+    assert 24 < one.length <= model.config.max_length
+    batch = collate([one], made.tokenizer.pad_token_id)
+    with torch.no_grad():
+        step = model.step(batch)
+        assert step.full.windows is None
+        views = (step.full.logits, step.kept_logits, step.dropped_logits, step.scores)
+    assert all(view.isfinite().all() for view in views)
+
+
 @pytest.mark.parametrize("kind", [torch.float16, torch.bfloat16])
 def test_many_windows_do_not_overflow_half_precision(kind):
     batch = window_batch([" ".join([LONG] * 40)])

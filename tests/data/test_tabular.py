@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from unirex.data.tabular import Columns, read_records, read_texts
+from unirex.data.tabular import Columns, read_inputs, read_records
 from unirex.errors import UserError
 
 WILD = [
@@ -22,6 +22,12 @@ WILD = [
     "a\u2028b",
     " spaces\t",
 ]
+
+
+def read_texts(path, *, column="text"):
+    """The texts of a file with their places, as `unirex explain --file` reads them."""
+    columns = Columns(text=column, label="", rationale="", id="", choices="", groups="")
+    return ((record.place, record.example.text) for record in read_inputs(path, columns=columns))
 
 
 def write_jsonl(path, rows):

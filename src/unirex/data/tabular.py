@@ -90,12 +90,6 @@ def _inputs(path: Path, columns: Columns, rationale_format: RationaleFormat) -> 
             yield Record(place, None, example)
 
 
-def read_texts(path: str | Path, *, column: str = "text") -> Iterator[tuple[str, str]]:
-    """The texts of a file with their places, one at a time, whatever else it holds."""
-    columns = Columns(text=column, label="", rationale="", id="", choices="")
-    return ((record.place, record.example.text) for record in read_inputs(path, columns=columns))
-
-
 def check_shapes(records: Sequence[Record]) -> None:
     """All examples have as many segments as the first, and choices if it has."""
     for record in records[1:]:
