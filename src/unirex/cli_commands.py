@@ -23,6 +23,16 @@ from unirex.explanation import Explanation
 from unirex.files import replace_file, write_file
 from unirex.system import System, as_example, check_budget, load
 
+USUAL: dict[str, Any] = {  # how data is read if nobody says otherwise
+    "root": None,
+    "format": "auto",
+    "columns": {},
+    "rationale_format": "auto",
+    "annotators": "union",
+    "data_options": {},
+    "data_seed": 0,
+}
+
 
 def train(options: Namespace) -> int:
     """`unirex train`."""
@@ -42,7 +52,7 @@ def train(options: Namespace) -> int:
             "\nunirex: stopped; the same command with --resume goes on from the last epoch.", file=sys.stderr
         )
         return 130
-    print(f"{system.name}: trained on {len(data['train'])} texts, saved in {options.out}")
+    print(f"{system.name}: trained, saved in {options.out}")
     print(f"next: unirex evaluate {options.out} --data {options.data}{as_typed(options)}")
     return 0
 
@@ -60,16 +70,7 @@ def reading(options: Namespace) -> dict[str, Any]:
 
 def as_typed(options: Namespace) -> str:
     """The reading options that were given, for the next command."""
-    usual: dict[str, Any] = {
-        "root": None,
-        "format": "auto",
-        "columns": {},
-        "rationale_format": "auto",
-        "annotators": "union",
-    }
-    given = [(name, options[name]) for name in READING if options[name] != usual[name]]
-    given += [("data_options", options.data_options)] if options.data_options else []
-    given += [("data_seed", options.data_seed)] if options.data_seed else []
+    given = [(name, options[name]) for name in USUAL if options[name] != USUAL[name]]
     words = []
     for name, value in given:
         table = value.items() if isinstance(value, dict) else [("", value)]
@@ -158,14 +159,10 @@ def check_explain(options: Namespace) -> None:
         )
     if options.number is not None and options.number < 1:
         raise UserError(f"--number {options.number}: must be at least 1.")
-    usual: dict[str, Any] = {
-        "format": "auto",
-        "root": None,
-        "data_options": {},
-        "split": None,
-        "number": None,
-    }
-    for name in [name for name, value in usual.items() if options[name] != value and not options.data]:
+    unused = {**USUAL, "split": None, "number": None}
+    if options.file:
+        unused.pop("columns")
+    for name in [name for name, usual in unused.items() if options[name] != usual and not options.data]:
         raise UserError(f"--{name} is for --data; it has no effect on texts and --file.")
     if options.label_studio:
         check_target(Path(options.label_studio))

@@ -267,6 +267,12 @@ def test_an_output_already_used(capsys, trained, reviews, tmp_path):
     assert (tmp_path / "page.html").read_text() == "mine"
 
 
+def test_an_option_without_effect_is_refused(capsys, trained):
+    for option in (("annotators", "majority"), ("data_seed", "3"), ("split", "dev"), ("columns.text", "x")):
+        said = fails(capsys, "explain", trained, "fine", f"--{option[0]}", option[1])
+        assert f"--{option[0].partition('.')[0]} is for --data" in said
+
+
 def test_nothing_to_explain_or_too_much_asked(capsys, trained, tmp_path):
     assert "needs texts, --file or --data" in fails(capsys, "explain", trained)
     assert "empty" in fails(capsys, "explain", trained, "  ")
