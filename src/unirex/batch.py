@@ -70,10 +70,20 @@ class Batch:
         """The same batch on another device."""
         return replace(self, **{name: value.to(device) for name, value in self.tensors().items()})
 
-    def rows(self, numbers: Tensor) -> Batch:
-        """Some of the sequences by themselves, as an encoder reads them: no labels, no gold, no choices."""
+    def rows(self, numbers: Tensor, width: int | None = None) -> Batch:
+        """Some of the sequences by themselves, as an encoder reads them: no labels, no gold, no choices.
+
+        With `width` only their first so many tokens: none of them may be longer.
+        """
         read = ("input_ids", "attention_mask", "special", "selectable", "position_ids", "sliding")
-        return Batch(**{name: value[numbers] for name, value in self.tensors().items() if name in read})
+        return Batch(
+            **{name: value[numbers, :width] for name, value in self.tensors().items() if name in read}
+        )
+
+    def lengths(self) -> Tensor:
+        """Tokens of each sequence up to its last: [D]."""
+        places = torch.arange(1, self.attention_mask.shape[1] + 1, device=self.attention_mask.device)
+        return (self.attention_mask * places).amax(-1)
 
     def examples(self) -> int:
         """How many examples there are: B."""

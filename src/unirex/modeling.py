@@ -163,7 +163,9 @@ class RationaleModel(PreTrainedModel):
         if batch.labels is None:
             step = self.step(batch)
             return RationaleOutput(logits=step.full.logits, scores=step.scores)
-        step = self.step(batch, target=batch.labels, budgets=self._training_budgets())
+        step = self.step(
+            batch, target=batch.labels, budgets=self._training_budgets(), views=self.objectives.views()
+        )
         losses = {name: objective(step).mean() for name, objective in self.objectives.active()}
         weights = {name: objective.weight for name, objective in self.objectives.active()}
         total = torch.stack([weights[name] * loss for name, loss in losses.items()]).sum()
@@ -176,6 +178,7 @@ class RationaleModel(PreTrainedModel):
         target: Tensor | None = None,
         budgets: Sequence[float] | None = None,
         removal: str | None = None,
+        views: Sequence[str] = ("kept", "dropped"),
     ) -> Step:
         """The batch seen by this system; the target is the prediction unless given."""
         full = Pass(self.task, batch)
@@ -186,6 +189,7 @@ class RationaleModel(PreTrainedModel):
             perturber=self.perturber(removal or self.config.removal),
             budgets=self.config.budgets if budgets is None else budgets,
             class_weights=self._class_weights(full.logits),
+            views=views,
         )
 
     def perturber(self, removal: str) -> Perturber:

@@ -8,7 +8,6 @@ deleting the words. Equal views of a batch are run once, and views of like lengt
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -17,7 +16,9 @@ from torch import Tensor
 
 from unirex.batch import Batch
 from unirex.errors import UserError, unknown
-from unirex.models.task import Pass, TaskModel, encode, full_attention_limit
+from unirex.models.task import Pass, TaskModel, encode, full_attention_limit, read_lengths
+from unirex.models.windows import pick
+from unirex.plan import device_limits, plan
 
 log = logging.getLogger(__name__)
 
@@ -28,7 +29,6 @@ REMOVALS = {
     "mask_token": "the mask token stands in its place",
     "pad_token": "the pad token stands in its place",
 }
-TOKENS_PER_CHUNK = 2048  # padded tokens run at once: measured best on 2 CPU cores, bounds memory
 
 
 @dataclass(frozen=True)
@@ -62,46 +62,51 @@ class Perturber:
         """
         kept = (kept | ~full.batch.selectable) & full.batch.attention_mask
         if full.windows is None or self.removal == "delete":
-            return self._run(full.task, full.batch, kept, full.text_logits)
-        rows, shown = full.windows.rows, full.windows.gather(kept)
-        return full.windows.merge_logits(self._run(full.task, rows, shown, full.row_logits), shown)
+            return self._run(full.task, full.batch, full.embeds, kept, full.text_logits)
+        shown = full.windows.gather(kept)
+        found = self._run(full.task, full.rows, full.row_embeds, shown, full.row_logits)
+        return full.windows.merge_logits(found, shown)
 
-    def _run(self, task: TaskModel, batch: Batch, kept: Tensor, full: Tensor) -> Tensor:
-        source = torch.arange(kept.shape[1], device=kept.device).repeat(kept.shape[0])  # [V*B]
+    def _run(self, task: TaskModel, batch: Batch, embeds: Tensor, kept: Tensor, full: Tensor) -> Tensor:
+        source = torch.arange(kept.shape[1], device=kept.device).repeat(kept.shape[0])  # [V*D]
         rows, owner, back = distinct(kept.flatten(0, 1), source)
         whole = (rows == batch.attention_mask[owner]).all(-1)
-        todo = (~whole).nonzero().flatten()
-        order = todo[rows[todo].sum(-1).argsort(stable=True)]
-        parts = [task(self.view(task, batch, rows[c], owner[c])) for c in self._chunks(task, rows, order)]
-        order = torch.cat([order, whole.nonzero().flatten()])
-        results = torch.cat([*parts, full[owner[whole]]])[order.argsort()]  # [U, C]
+        fewer = (~whole).nonzero().flatten()
+        results = full.new_empty(0, full.shape[-1])
+        if len(fewer):
+            results = self._planned(task, batch, embeds, rows[fewer], owner[fewer])
+        order = torch.cat([fewer, whole.nonzero().flatten()])
+        results = torch.cat([results, full[owner[whole]]])[order.argsort()]  # [U, C]
         return results[back].unflatten(0, kept.shape[:2])
 
-    def view(self, task: TaskModel, batch: Batch, kept: Tensor, owner: Tensor) -> Batch:
-        """The texts `owner` [R] with only the tokens `kept` [R, T] in them."""
+    def _planned(self, task: TaskModel, batch: Batch, embeds: Tensor, kept: Tensor, owner: Tensor) -> Tensor:
+        """Logits [R, C] of the texts `owner` [R] with only the tokens `kept` [R, T] in them."""
+        limits = device_limits(task.encoder)
+        shortens = self._shortens(task, kept)
+        lengths = kept.sum(-1) if shortens else read_lengths(task.encoder, batch)[owner]
+        chunks = plan(lengths, limits)
+
+        def work(rows: Tensor, width: int) -> tuple[Tensor]:
+            return (task(*self.view(task, batch, embeds, kept[rows], owner[rows], width)),)
+
+        return chunks.run(work, limits, before=batch.input_ids.numel())[0]
+
+    def view(
+        self, task: TaskModel, batch: Batch, embeds: Tensor, kept: Tensor, owner: Tensor, width: int
+    ) -> tuple[Batch, Tensor]:
+        """The texts `owner` [R] with only the tokens `kept` [R, T] in them, and their word embeddings."""
+        if self._shortens(task, kept):
+            return dropped(batch, embeds, kept, owner, keep_positions=self.removal == "attention_mask")
         if self.removal in ("mask_token", "pad_token"):
             token = self.mask_token_id if self.removal == "mask_token" else self.pad_token_id
-            return substituted(batch, kept, owner, int(token or 0))
-        if not self._shortens(task, kept):
-            return masked(batch, kept, owner)
-        return dropped(batch, kept, owner, keep_positions=self.removal == "attention_mask")
+            texts = substituted(batch, kept[:, :width], owner, int(token or 0))
+            return texts, task.embed(texts.input_ids)
+        return masked(batch, kept[:, :width], owner), embeds[:, :width].index_select(0, owner)
 
     def _shortens(self, task: TaskModel, kept: Tensor) -> bool:
         if self.removal == "attention_mask":
             return drops_exactly(task.encoder, kept.shape[1])
         return self.removal == "delete"
-
-    def _chunks(self, task: TaskModel, rows: Tensor, order: Tensor) -> Iterator[Tensor]:
-        """Row numbers in chunks of bounded padded size; `order` runs from short to long."""
-        shortens = self._shortens(task, rows)
-        lengths = rows[order].sum(-1).tolist() if shortens else [rows.shape[1]] * len(order)
-        start = 0
-        while start < len(order):
-            end = start + 1
-            while end < len(order) and (end + 1 - start) * lengths[end] <= TOKENS_PER_CHUNK:
-                end += 1
-            yield order[start:end]
-            start = end
 
 
 def distinct(kept: Tensor, source: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -111,7 +116,9 @@ def distinct(kept: Tensor, source: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     return unique[:, 1:].bool(), unique[:, 0], back
 
 
-def dropped(batch: Batch, kept: Tensor, owner: Tensor, *, keep_positions: bool) -> Batch:
+def dropped(
+    batch: Batch, embeds: Tensor, kept: Tensor, owner: Tensor, *, keep_positions: bool
+) -> tuple[Batch, Tensor]:
     """Only the kept tokens, moved together; with or without their old position numbers."""
     lengths = kept.sum(-1)
     place = (~kept).to(torch.uint8).argsort(dim=-1, stable=True)[:, : int(lengths.max())]  # kept first
@@ -119,7 +126,7 @@ def dropped(batch: Batch, kept: Tensor, owner: Tensor, *, keep_positions: bool) 
     # Position 0 for padding: a number every table has; nobody looks at it.
     positions = torch.where(present, place, torch.zeros_like(place)) if keep_positions else None
     slides = batch.sliding
-    return Batch(
+    texts = Batch(
         input_ids=batch.input_ids[owner].gather(1, place),
         attention_mask=present,
         special=batch.special[owner].gather(1, place) & present,
@@ -127,16 +134,17 @@ def dropped(batch: Batch, kept: Tensor, owner: Tensor, *, keep_positions: bool) 
         position_ids=positions,
         sliding=None if slides is None else slides[owner].gather(1, place) & present,
     )
+    return texts, pick(embeds, owner, place)
 
 
 def masked(batch: Batch, kept: Tensor, owner: Tensor) -> Batch:
-    """All tokens in their places, the removed ones hidden by the attention mask."""
-    return replace(batch.rows(owner), attention_mask=kept)
+    """The first tokens in their places, the removed ones hidden by the attention mask."""
+    return replace(batch.rows(owner, kept.shape[1]), attention_mask=kept)
 
 
 def substituted(batch: Batch, kept: Tensor, owner: Tensor, token: int) -> Batch:
-    """All tokens in their places, `token` instead of the removed ones."""
-    texts = batch.rows(owner)
+    """The first tokens in their places, `token` instead of the removed ones."""
+    texts = batch.rows(owner, kept.shape[1])
     hole = texts.attention_mask & ~kept
     places = torch.arange(kept.shape[1], device=kept.device).expand_as(kept)  # RoBERTa would not count pads
     return replace(texts, input_ids=texts.input_ids.masked_fill(hole, token), position_ids=places)
@@ -194,8 +202,11 @@ def _probe(encoder: Any, size: int) -> bool:
     try:
         with torch.autocast(device.type, enabled=False):
             hidden = encode(encoder, masked(batch, kept, owner)).last_hidden_state[kept]
-            short = encode(encoder, dropped(batch, kept, owner, keep_positions=True)).last_hidden_state[0]
+            embeds = encoder.get_input_embeddings()(ids)
+            short = encode(encoder, *dropped(batch, embeds, kept, owner, keep_positions=True))
     finally:
         encoder.train(was_training)
     tolerance = max(1e-5, 8 * torch.finfo(hidden.dtype).eps)
-    return bool((hidden - short).abs().max() <= tolerance * hidden.abs().max().clamp(min=1))
+    return bool(
+        (hidden - short.last_hidden_state[0]).abs().max() <= tolerance * hidden.abs().max().clamp(min=1)
+    )

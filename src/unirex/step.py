@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import torch
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -25,6 +26,7 @@ class Step:
     perturber: Perturber
     budgets: Sequence[float]
     class_weights: Tensor | None = None  # [C]
+    views: Sequence[str] = ("kept", "dropped")  # what will be asked for: planned and run together
 
     @property
     def batch(self) -> Batch:
@@ -44,15 +46,19 @@ class Step:
     @cached_property
     def kept_logits(self) -> Tensor:  # [K, B, C]
         """The prediction from the rationale alone."""
-        return self._perturbed(self.masks)
+        return self._perturbed["kept"]
 
     @cached_property
     def dropped_logits(self) -> Tensor:  # [K, B, C]
         """The prediction from the text without its rationale."""
-        return self._perturbed(~self.masks)
+        return self._perturbed["dropped"]
 
-    def _perturbed(self, kept: Tensor) -> Tensor:
-        return self.full.task.answer(self.batch, self.perturber.logits(self.full, kept))
+    @cached_property
+    def _perturbed(self) -> dict[str, Tensor]:  # [K, B, C] each
+        masks = {"kept": self.masks, "dropped": ~self.masks}
+        logits = self.perturber.logits(self.full, torch.cat([masks[name] for name in self.views]))
+        answers = self.full.task.answer(self.batch, logits)
+        return dict(zip(self.views, answers.chunk(len(self.views)), strict=True))
 
     @cached_property
     def full_loss(self) -> Tensor:  # [B]

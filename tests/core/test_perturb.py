@@ -14,6 +14,7 @@ import tiny
 from unirex.errors import UserError
 from unirex.models.task import Pass
 from unirex.perturb import Perturber, drops_exactly
+from unirex.plan import Limits
 from unirex.select import top_k
 
 BUDGETS = (1, 5, 10, 20, 50, 100)
@@ -174,9 +175,11 @@ def test_short_texts_of_local_attention_are_dropped(encoders, family):
     batch = tiny.build_batch(encoders(family), texts)
     assert drops_exactly(model.task.encoder, batch.input_ids.shape[1])
     kept = views(batch)
-    nothing = Perturber().view(model.task, batch, kept_tokens(batch, kept[-1]), torch.arange(3))
-    assert nothing.input_ids.shape[1] == 2 < batch.input_ids.shape[1]
-    found = Perturber("attention_mask").logits(Pass(model.task, batch), kept)
+    full = known(model.task, batch, model.task(batch))
+    with tiny.counted(model.task.encoder) as shapes:
+        Perturber().logits(full, kept[-1:])
+    assert shapes == [(3, 2)]  # nothing is left but the two marks
+    found = Perturber("attention_mask").logits(full, kept)
     close(found, naive_masked(model.task, batch, kept, batch.input_ids.shape[1]))
 
 
@@ -288,7 +291,7 @@ def test_chunks_bound_memory_and_change_nothing(encoders, monkeypatch):
     batch = tiny.build_batch(folder)
     kept = views(batch)
     whole = Perturber().logits(Pass(task, batch), kept)
-    monkeypatch.setattr("unirex.perturb.TOKENS_PER_CHUNK", 100)
+    monkeypatch.setattr("unirex.perturb.device_limits", lambda _: Limits(chunk=100, overhead=0, saved=0))
     full = known(task, batch, task(batch))
     with tiny.counted(task.encoder) as shapes:
         close(Perturber().logits(full, kept), whole)

@@ -6,9 +6,10 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from unirex.batch import Batch
 from unirex.models.encoders import pooler_option
 from unirex.models.heads import build_head
-from unirex.models.task import Pass, encode
+from unirex.models.task import Pass, encode, in_chunks
 
 
 class DualLM(nn.Module):
@@ -30,6 +31,10 @@ class DualLM(nn.Module):
 
     def forward(self, full: Pass, target: Tensor) -> Tensor:
         """Scores [D, T], as logits; a long text is read in the same windows as by the task model."""
+        embeds = self.encoder.get_input_embeddings()(full.rows.input_ids)
+        states = in_chunks(self.encoder, full.rows, embeds, self._states)[0]
         windows = full.windows
-        states = encode(self.encoder, full.batch if windows is None else windows.rows).last_hidden_state
         return self.head(states if windows is None else windows.merge_states(states)).squeeze(-1)
+
+    def _states(self, batch: Batch, embeds: Tensor) -> tuple[Tensor]:
+        return (encode(self.encoder, batch, embeds).last_hidden_state,)

@@ -11,9 +11,8 @@ from torch import Tensor
 
 from unirex.errors import UserError
 from unirex.extractors.attribution import Attribution, baseline, embeddings, target_logits
-from unirex.models.task import Pass
-
-TOKENS_PER_PASS = 16_384  # bounds memory: so many path points are run at once
+from unirex.models.task import Pass, pad_right, read_lengths
+from unirex.plan import device_limits, plan
 
 
 @cache
@@ -53,21 +52,24 @@ class IntegratedGradients(Attribution):
     def _mean_gradient(
         self, full: Pass, embeds: Tensor, start: Tensor, target: Tensor, create_graph: bool
     ) -> Tensor:
+        """Points of the lines of all texts run together, sorted by length like any other rows."""
         if not create_graph:  # constants: the line need not be tied to the embedding matrix
-            embeds, start = embeds.detach().requires_grad_(), start.detach()
-        per_pass = max(1, TOKENS_PER_PASS // full.batch.input_ids.numel())
-        line = quadrature(self.steps)
-        parts = []
-        for first in range(0, self.steps, per_pass):
-            points, weights = zip(*line[first : first + per_pass], strict=True)
-            path = torch.stack([start + point * (embeds - start) for point in points])  # [S, B, T, H]
-            several = torch.arange(len(target), device=target.device).repeat(len(points))
-            logits = target_logits(
-                full.task, full.batch.rows(several), path.flatten(0, 1), target.repeat(len(points))
-            )
+            embeds, start = embeds.detach(), start.detach()
+        points, weights = torch.tensor(quadrature(self.steps), dtype=embeds.dtype, device=embeds.device).T
+        texts = torch.arange(len(target), device=target.device).repeat(self.steps)  # [S*D]
+        points, weights = (one.repeat_interleave(len(target)) for one in (points, weights))
+        lengths = read_lengths(full.task.encoder, full.batch)[texts]
+        total = torch.zeros_like(embeds)
+        for rows, width in plan(lengths, device_limits(full.task.encoder)).chunks:
+            owner = texts[rows]
+            here, there = start[:, :width].index_select(0, owner), embeds[:, :width].index_select(0, owner)
+            path = here + points[rows, None, None] * (there - here)  # [R, W, H]
+            path = path if path.requires_grad else path.requires_grad_()
+            logits = target_logits(full.task, full.batch.rows(owner, width), path, target[owner])
             gradients = torch.autograd.grad(logits.sum(), path, create_graph=create_graph)[0]
-            parts.append(torch.einsum("s,sbth->bth", gradients.new_tensor(weights), gradients))
-        return torch.stack(parts).sum(0)
+            weighted = weights[rows, None, None] * gradients
+            total = total.index_add(0, owner, pad_right(weighted, total.shape[1]))
+        return total
 
     def convergence_delta(self, full: Pass, target: Tensor) -> Tensor:
         """How far the scores are from summing up to F(x) - F(baseline): [B], 0 is exact."""

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from unirex.batch import Batch
 from unirex.errors import unknown
 from unirex.models.heads import build_head
 from unirex.models.windows import Windows, split
+from unirex.plan import device_limits, plan
 
 POOLINGS = ("cls", "pooler", "mean")
 NO_CHOICE = -1e4  # not -inf, as the difference of two of those is not a number
@@ -39,6 +42,14 @@ def full_attention_limit(config: Any) -> int | None:
     return (5 + 2 * config.num_random_blocks) * config.block_size  # SPEC A1.1
 
 
+def read_lengths(encoder: Any, batch: Batch) -> Tensor:
+    """How many tokens of each sequence must be run: [D]. Padding need not, save where BigBird is sparse."""
+    limit, width = full_attention_limit(encoder.config), batch.input_ids.shape[1]
+    if limit is not None and width > limit:  # its last block, which all look at, stands at the very end
+        return torch.full_like(batch.input_ids[:, 0], width)
+    return batch.lengths()
+
+
 def position_offset(encoder: nn.Module) -> int:
     """The number of the first position: RoBERTa and its kin start behind the padding index."""
     table = getattr(getattr(encoder, "embeddings", None), "position_embeddings", None)
@@ -57,6 +68,24 @@ def pool(how: str, output: Any, attention_mask: Tensor) -> Tensor:
         summed = (output.last_hidden_state * weights[..., None]).sum(1)
         return summed / weights.sum(1, keepdim=True).clamp(min=1)
     raise unknown("pooling", how, POOLINGS)
+
+
+def pad_right(states: Tensor, width: int) -> Tensor:
+    """States [R, W, H] with zeros up to this many tokens."""
+    return states if states.shape[1] == width else F.pad(states, (0, 0, 0, width - states.shape[1]))
+
+
+def in_chunks(
+    encoder: Any, batch: Batch, embeds: Tensor, read: Callable[[Batch, Tensor], tuple[Tensor, ...]]
+) -> tuple[Tensor, ...]:
+    """What `read` says of a batch, its sequences sorted into chunks of like length; states come first."""
+    limits, tokens = device_limits(encoder), batch.input_ids.shape[1]
+
+    def work(rows: Tensor, width: int) -> tuple[Tensor, ...]:
+        states, *others = read(batch.rows(rows, width), embeds[:, :width].index_select(0, rows))
+        return pad_right(states, tokens), *others
+
+    return plan(read_lengths(encoder, batch), limits).run(work, limits)
 
 
 class TaskModel(nn.Module):
@@ -92,6 +121,11 @@ class TaskModel(nn.Module):
         output = encode(self.encoder, batch, embeds)
         pooled = pool(self.pooling, output, batch.attention_mask)
         return output.last_hidden_state, self.head(pooled)
+
+    def planned(self, batch: Batch, embeds: Tensor) -> tuple[Tensor, Tensor]:
+        """The same for sequences of many lengths, none of them padded more than pays."""
+        hidden, logits = in_chunks(self.encoder, batch, embeds, self.states)
+        return hidden, logits
 
     def forward(self, batch: Batch, embeds: Tensor | None = None) -> Tensor:
         """Logits [D, C] of every sequence, however long."""
@@ -131,13 +165,28 @@ class Pass:
         """How the texts are read, if they are longer than the encoder takes."""
         return self.task.windows(self.batch)
 
+    @property
+    def rows(self) -> Batch:
+        """Everything the encoder runs: the sequences, or the windows of them."""
+        return self.batch if self.windows is None else self.windows.rows
+
+    @cached_property
+    def embeds(self) -> Tensor:  # [D, T, H]
+        """The word embeddings, looked up once for all views: their gradient is as large as the table."""
+        return self.task.embed(self.batch.input_ids)
+
+    @cached_property
+    def row_embeds(self) -> Tensor:  # [R, W, H]
+        """The word embeddings of the rows."""
+        return self.embeds if self.windows is None else self.windows.embeddings(self.embeds)
+
     @cached_property
     def _states(self) -> tuple[Tensor, Tensor]:
-        return self.task.states(self.batch if self.windows is None else self.windows.rows)
+        return self.task.planned(self.rows, self.row_embeds)
 
     @property
     def row_logits(self) -> Tensor:  # [R, C]
-        """The logits of everything the encoder ran: the sequences, or the windows of them."""
+        """The logits of the rows."""
         return self._states[1]
 
     @cached_property

@@ -13,8 +13,15 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from unirex.batch import Batch
+
+
+def pick(embeds: Tensor, rows: Tensor, places: Tensor) -> Tensor:
+    """The vectors [R, W, H] at these places [R, W] of these rows [R] of a table [D, T, H]."""
+    # An embedding lookup: its gradient is much faster than that of indexing.
+    return F.embedding(rows[:, None] * embeds.shape[1] + places, embeds.flatten(0, 1))
 
 
 @dataclass(frozen=True)
@@ -32,7 +39,7 @@ class Windows:
 
     def embeddings(self, embeds: Tensor) -> Tensor:
         """Embeddings of the texts [D, T, H] as the windows have them: [R, W, H]."""
-        return embeds[self.text[:, None], self.place]
+        return pick(embeds, self.text, self.place)
 
     def merge_states(self, states: Tensor) -> Tensor:
         """States of the windows' tokens [R, W, H] as states of the texts' tokens [D, T, H]."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from unirex.light import Step, Tensor
 from unirex.objectives.comprehensiveness import Comprehensiveness
@@ -18,7 +18,9 @@ from unirex.objectives.task import Task
 
 
 class Objective(Protocol):
-    """One term of the loss."""
+    """One term of the loss; `views` names what it asks of a step beside the whole text: kept, dropped."""
+
+    views: ClassVar[tuple[str, ...]]
 
     @property
     def weight(self) -> float: ...  # noqa: D102
@@ -48,6 +50,10 @@ class Objectives:
             objective = getattr(self, one.name)
             if objective.weight:
                 yield one.name, objective
+
+    def views(self) -> tuple[str, ...]:
+        """What the objectives that count ask for beside the whole texts."""
+        return tuple(dict.fromkeys(view for _, objective in self.active() for view in objective.views))
 
 
 OBJECTIVES: dict[str, type] = {name: type(one) for name, one in vars(Objectives()).items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from unirex.light import Step, Tensor
 
@@ -22,6 +22,8 @@ class Comprehensiveness:
         criterion: what is made of the difference.
         margin: for `margin`: the difference that is enough.
     """
+
+    views: ClassVar[tuple[str, ...]] = ("dropped",)
 
     weight: float = 0.0
     criterion: Literal["diff", "margin"] = "margin"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from unirex.light import Step, Tensor
 
@@ -25,6 +25,8 @@ class Plausibility:
         margin: for `linear-margin`: the sum that is enough.
         balance: for `bce`: weigh gold tokens by (others / gold) of the batch.
     """
+
+    views: ClassVar[tuple[str, ...]] = ()
 
     weight: float = 0.0
     criterion: Literal["bce", "kl", "linear", "linear-margin"] = "bce"

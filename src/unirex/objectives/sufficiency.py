@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from unirex.light import Step, Tensor
 
@@ -27,6 +27,8 @@ class Sufficiency:
         direction: for `kl`: KL(rationale || whole), as the paper, or KL(whole || rationale), as SGT.
         class_mean: for `kl`: divide by the number of classes, as the released code did.
     """
+
+    views: ClassVar[tuple[str, ...]] = ("kept",)
 
     weight: float = 0.0
     criterion: Literal["diff", "margin", "mae", "mse", "kl"] = "margin"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from unirex.light import Step, Tensor
 
@@ -14,6 +15,8 @@ class Task:
     Args:
         weight: share in the total loss.
     """
+
+    views: ClassVar[tuple[str, ...]] = ()
 
     weight: float = 1.0
 

@@ -1,0 +1,137 @@
+"""Which rows an encoder runs together: chunks of like length that cost least, bounded in memory.
+
+Rows are sorted by length and cut where padding would cost more than another chunk does. A chunk is padded
+only to its own longest row and holds no more tokens than the device takes at once; each row's result goes
+back to its place.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.utils.checkpoint import checkpoint
+
+ATTENTION = 1024  # tokens in a row at which attention costs as much as the rest of a layer
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a device takes, in tokens."""
+
+    chunk: int  # padded tokens run at once, at most; a longer row runs alone
+    overhead: int  # what a chunk costs beside its tokens
+    saved: int  # tokens whose activations may wait for the backward pass; others are computed again there
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Rows in chunks, each to be padded to its width."""
+
+    chunks: tuple[tuple[Tensor, int], ...]  # row numbers, width
+
+    @property
+    def tokens(self) -> int:
+        """Tokens the encoder runs, padding included."""
+        return sum(len(rows) * width for rows, width in self.chunks)
+
+    def run(
+        self, work: Callable[[Tensor, int], tuple[Tensor, ...]], limits: Limits, *, before: int = 0
+    ) -> tuple[Tensor, ...]:
+        """The results of `work(rows, width)` on every chunk, in the order of the rows.
+
+        Beyond the tokens whose activations may be saved nothing is kept for the backward pass, and the work
+        is done once more there. Chance (dropout) falls the same way both times: so do the gradients.
+
+        Args:
+            work: gives one or more tensors with a row for each of its rows.
+            limits: of the device.
+            before: tokens that have been run already for the same backward pass.
+        """
+        parts, done = [], before
+        for rows, width in self.chunks:
+            done += len(rows) * width
+            again = done > limits.saved and torch.is_grad_enabled()
+            parts.append(checkpoint(work, rows, width, use_reentrant=False) if again else work(rows, width))
+        back = torch.cat([rows for rows, _ in self.chunks]).argsort()
+        return tuple(torch.cat(column)[back] for column in zip(*parts, strict=True))
+
+
+def plan(lengths: Tensor, limits: Limits) -> Plan:
+    """The cheapest chunks for rows of these lengths [R]."""
+    order = lengths.argsort(stable=True)
+    ordered = lengths[order].cpu().numpy()
+    cuts = _cuts(ordered, limits)
+    starts = [0, *cuts[:-1]]
+    return Plan(
+        tuple((order[start:end], int(ordered[end - 1])) for start, end in zip(starts, cuts, strict=True))
+    )
+
+
+def _cuts(lengths: NDArray[np.int64], limits: Limits) -> list[int]:
+    """Where sorted rows are cut into chunks: the end of each, such that all together cost least.
+
+    Rows of one length stay together as far as they fit; what is chosen is where one length ends a chunk.
+    """
+    ends = _blocks(lengths, limits)
+    starts = np.array([0, *ends])
+    best, chosen = np.zeros(len(ends) + 1), np.zeros(len(ends) + 1, dtype=np.int64)
+    for last, end in enumerate(ends, 1):
+        width = int(lengths[end - 1])
+        tokens = (end - starts[:last]) * width  # if the chunk starts at block 0, 1, …, last - 1
+        costs = best[:last] + tokens * (1 + width / ATTENTION) + limits.overhead
+        costs[: last - 1][tokens[: last - 1] > limits.chunk] = np.inf
+        chosen[last] = costs.argmin()
+        best[last] = costs[chosen[last]]
+    cuts, last = [], len(ends)
+    while last:
+        cuts.append(ends[last - 1])
+        last = int(chosen[last])
+    return cuts[::-1]
+
+
+def _blocks(lengths: NDArray[np.int64], limits: Limits) -> list[int]:
+    """Ends of the runs of equal length, themselves cut to what fits a chunk."""
+    ends: list[int] = []
+    start = 0
+    for end in [*(np.flatnonzero(np.diff(lengths)) + 1).tolist(), len(lengths)]:
+        size = max(1, limits.chunk // max(1, int(lengths[start : start + 1].sum())))
+        ends += [*range(start + size, end, size), end] if end > start else []
+        start = end
+    return ends
+
+
+def device_limits(encoder: Any) -> Limits:
+    """What the device an encoder lies on takes of its tokens."""
+    device = next(encoder.parameters()).device
+    config = encoder.config
+    layers = getattr(config, "num_hidden_layers", 12)
+    # About twenty numbers of the hidden size are kept in every layer for the backward pass.
+    token = 4 * 20 * layers * config.hidden_size
+    return _limits(str(device), token)
+
+
+@cache
+def _limits(device: str, token: int) -> Limits:
+    """Measured on two CPU cores; for other devices, from their memory and the cost of starting kernels."""
+    saved = memory(device) // 4 // token
+    if torch.device(device).type == "cpu":
+        return Limits(chunk=4096, overhead=128, saved=max(4096, saved))
+    return Limits(chunk=max(4096, min(saved // 2, 1 << 17)), overhead=2048, saved=max(8192, saved))
+
+
+def memory(device: str) -> int:
+    """Bytes of memory a device has."""
+    if torch.device(device).type == "cuda":
+        return int(torch.cuda.get_device_properties(device).total_memory)
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # systems that do not say
+        return 8 << 30
