@@ -96,7 +96,8 @@ class Perturber:
     ) -> tuple[Batch, Tensor]:
         """The texts `owner` [R] with only the tokens `kept` [R, T] in them, and their word embeddings."""
         if self._shortens(task, kept):
-            return dropped(batch, embeds, kept, owner, keep_positions=self.removal == "attention_mask")
+            stay = self.removal == "attention_mask"
+            return dropped(batch, embeds, kept, owner, width=width, keep_positions=stay)
         if self.removal in ("mask_token", "pad_token"):
             token = self.mask_token_id if self.removal == "mask_token" else self.pad_token_id
             texts = substituted(batch, kept[:, :width], owner, int(token or 0))
@@ -117,12 +118,11 @@ def distinct(kept: Tensor, source: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def dropped(
-    batch: Batch, embeds: Tensor, kept: Tensor, owner: Tensor, *, keep_positions: bool
+    batch: Batch, embeds: Tensor, kept: Tensor, owner: Tensor, *, width: int, keep_positions: bool
 ) -> tuple[Batch, Tensor]:
-    """Only the kept tokens, moved together; with or without their old position numbers."""
-    lengths = kept.sum(-1)
-    place = (~kept).to(torch.uint8).argsort(dim=-1, stable=True)[:, : int(lengths.max())]  # kept first
-    present = torch.arange(place.shape[1], device=place.device) < lengths[:, None]
+    """Only the kept tokens, at most `width`, moved together; with or without their old position numbers."""
+    place = (~kept).to(torch.uint8).argsort(dim=-1, stable=True)[:, :width]  # kept first
+    present = torch.arange(width, device=place.device) < kept.sum(-1, keepdim=True)
     # Position 0 for padding: a number every table has; nobody looks at it.
     positions = torch.where(present, place, torch.zeros_like(place)) if keep_positions else None
     slides = batch.sliding
@@ -203,7 +203,8 @@ def _probe(encoder: Any, size: int) -> bool:
         with torch.autocast(device.type, enabled=False):
             hidden = encode(encoder, masked(batch, kept, owner)).last_hidden_state[kept]
             embeds = encoder.get_input_embeddings()(ids)
-            short = encode(encoder, *dropped(batch, embeds, kept, owner, keep_positions=True))
+            left = int(kept.sum())
+            short = encode(encoder, *dropped(batch, embeds, kept, owner, width=left, keep_positions=True))
     finally:
         encoder.train(was_training)
     tolerance = max(1e-5, 8 * torch.finfo(hidden.dtype).eps)

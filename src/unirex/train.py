@@ -33,9 +33,10 @@ from unirex.files import load_state, save_state, write_file
 from unirex.gold import GoldPool, keep_gold, limit_gold
 from unirex.metrics import performance
 from unirex.modeling import RationaleModel
-from unirex.models.encoders import encoder_source
+from unirex.models.encoders import encoder_source, use_flash_attention
 from unirex.models.task import Pass
 from unirex.optimize import build_optimizer, linear_schedule
+from unirex.perturb import drops_exactly
 
 LAST, BEST = "checkpoints/last.safetensors", "checkpoints/best.safetensors"
 MONITOR = "dev"
@@ -202,10 +203,12 @@ def train(
     metric = data.info.metric if training.metric == "auto" else training.metric
     learner = Learner(model, config, metric)
     attention = model.task.encoder.config._attn_implementation
+    drops_exactly(model.task.encoder, 0)  # tried now, in full precision
+    use_flash_attention(model.task.encoder, training.precision)
     with quiet_lightning():
         train_loader, dev_loader = loader(parts["train"], batches, pad), loader(parts["dev"], order, pad)
         run(trainer, learner, train_loader, dev_loader, checkpoint)
-    model.task.encoder.set_attn_implementation(attention)  # second derivatives may have switched it
+    model.task.encoder.set_attn_implementation(attention)  # may have been switched for training
     model.eval()
 
 

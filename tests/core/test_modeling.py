@@ -13,6 +13,7 @@ from unirex.batch import Batch
 from unirex.config import Config
 from unirex.errors import UserError
 from unirex.modeling import RationaleModel, longest_input
+from unirex.models.encoders import use_flash_attention
 from unirex.objectives import Comprehensiveness, Objectives, Plausibility, Sufficiency
 
 EVERYTHING = Objectives(
@@ -207,3 +208,22 @@ def test_the_pretrained_weights_are_there(encoders):
     for encoder in (model.task.encoder, model.extractor.encoder):
         for name, value in encoder.state_dict().items():
             assert torch.equal(value, original[name]), name
+
+
+@pytest.mark.parametrize(
+    ("precision", "installed", "expected"),
+    [("bf16-mixed", True, "flash_attention_2"), ("32-true", True, None), ("bf16-mixed", False, None)],
+)
+def test_a_gpu_in_half_precision_gets_attention_without_padding(monkeypatch, precision, installed, expected):
+    class Encoder:
+        _supports_flash_attn = True
+        attention = None
+
+        def set_attn_implementation(self, name):
+            self.attention = name
+
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    monkeypatch.setattr("transformers.utils.is_flash_attn_2_available", lambda: installed)
+    encoder = Encoder()
+    assert use_flash_attention(encoder, precision) is (expected is not None)
+    assert encoder.attention == expected

@@ -5,6 +5,7 @@ The references below are as naive as can be: static padding, one forward per vie
 
 import copy
 import logging
+from dataclasses import replace
 
 import pytest
 import torch
@@ -13,10 +14,16 @@ from torch import nn
 import tiny
 from unirex.errors import UserError
 from unirex.models.task import Pass
+from unirex.objectives import Comprehensiveness, Objectives, Plausibility, Sufficiency
 from unirex.perturb import Perturber, drops_exactly
-from unirex.plan import Limits
+from unirex.plan import Limits, device_limits
 from unirex.select import top_k
 
+FAITHFUL = Objectives(
+    comprehensiveness=Comprehensiveness(weight=0.5),
+    sufficiency=Sufficiency(weight=0.5),
+    plausibility=Plausibility(weight=0.5),
+)
 BUDGETS = (1, 5, 10, 20, 50, 100)
 EXACT = ("bert", "roberta", "distilbert", "bigbird", "modernbert")
 INEXACT = {"mpnet": 0, "deberta-v2": 0, "bigbird-sparse": 28, "modernbert-local": 5}  # the longest exact text
@@ -311,3 +318,26 @@ def test_unknown_or_impossible_removals_say_what_there_is():
         Perturber("erase")
     with pytest.raises(UserError, match="no mask token; use 'pad_token'"):
         Perturber("mask_token")
+
+
+def test_activations_that_are_not_saved_give_the_same_gradients(encoders, monkeypatch):
+    """With dropout: chance falls the same way when a chunk is computed again."""
+    batch = tiny.build_batch(encoders("bert"))
+    model = tiny.build_model(encoders("bert"), extractor="dual-lm", objectives=FAITHFUL).train()
+    drops_exactly(model.task.encoder, 0)  # tried once, in another mode
+
+    def gradients():
+        torch.manual_seed(3)
+        model.zero_grad()
+        model(**batch.tensors()).loss.backward()
+        return [parameter.grad.clone() for parameter in model.parameters() if parameter.grad is not None]
+
+    with tiny.counted(model.task.encoder) as once:
+        saved = gradients()
+    limits = replace(device_limits(model.task.encoder), saved=0)
+    for where in ("perturb", "models.task"):
+        monkeypatch.setattr(f"unirex.{where}.device_limits", lambda _: limits)
+    with tiny.counted(model.task.encoder) as twice:
+        for again, before in zip(gradients(), saved, strict=True):
+            assert torch.equal(again, before)
+    assert sorted(twice) == sorted(once * 2)

@@ -109,6 +109,22 @@ def load_encoder(name: str, *, pooler: bool) -> PreTrainedModel:
     return encoder
 
 
+def use_flash_attention(encoder: Any, precision: str) -> bool:
+    """On a GPU in half precision, switch to the attention that skips padding, if it is installed.
+
+    It runs sequences of unlike length without the tokens between them (varlen).
+    """
+    import torch
+    from transformers.utils import is_flash_attn_2_available
+
+    half = precision.startswith(("bf16", "16"))
+    offered = getattr(encoder, "_supports_flash_attn", False)
+    if not (half and offered and torch.cuda.is_available() and is_flash_attn_2_available()):
+        return False
+    encoder.set_attn_implementation("flash_attention_2")
+    return True
+
+
 def pooler_option(config: Any, *, pooler: bool) -> dict[str, Any]:
     """`add_pooling_layer` for the families that know it."""
     from inspect import signature
