@@ -1,4 +1,4 @@
-"""The command line: `unirex train | evaluate | explain | data | list | demo`; heavy imports wait."""
+"""The command line: `unirex train | evaluate | explain | data | list | demo | bench`; heavy imports wait."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from jsonargparse import ArgumentParser, Namespace
 
 import unirex
 from unirex import cli_data
+from unirex.bench.groups import GROUPS
 from unirex.cli_data import READING, reading_options
 from unirex.cli_list import KINDS, listed
 from unirex.config import Config
@@ -29,6 +30,7 @@ OWN = (
     "data_seed",
     "out",
     "resume",
+    "threads",
 )  # of `train`, beside the settings
 
 
@@ -69,10 +71,12 @@ def build_parser(arguments: Sequence[str] = ()) -> ArgumentParser:
         version=unirex.__version__,
     )
     commands = parser.add_subcommands(required=False, dest="command")
+    called = next((one for one in arguments if one in COMMANDS), None)
     for name, (make, about) in COMMANDS.items():
         sub = ArgumentParser(exit_on_error=False, allow_abbrev=False, description=about)
         commands.add_subcommand(name, sub, help=about)
-        make(sub, arguments)  # after, as jsonargparse takes levels of sub-commands from the outside in
+        if called in (None, name):  # the options of the others take a while to build
+            make(sub, arguments)  # after, as jsonargparse takes levels of sub-commands from the outside in
     return parser
 
 
@@ -84,6 +88,7 @@ def train_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     dataset_options(parser)
     parser.add_argument("--out", type=str, help="folder for the run; must be new")
     parser.add_argument("--resume", action="store_true", help="go on with the run in --out")
+    threads_option(parser)
     parser.add_class_arguments(Config)
     if "train" not in arguments:
         return
@@ -99,6 +104,11 @@ def dataset_options(parser: ArgumentParser) -> None:
     """How the data is read; named apart from the settings of a system."""
     reading_options(parser)
     parser.add_argument("--data_seed", type=int, default=0, help="for splits and samples that are drawn")
+
+
+def threads_option(parser: ArgumentParser) -> None:
+    """How many processor cores are used at once."""
+    parser.add_argument("--threads", type=int, help="CPU threads, if not as UNIREX_THREADS or torch says")
 
 
 def checked_file(path: str | None) -> dict[str, Any]:
@@ -127,6 +137,7 @@ def evaluate_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     parser.add_argument("--removal", type=str, help="attention_mask, delete, mask_token or pad_token")
     parser.add_argument("--batch_size", type=int, default=32)
     parser.add_argument("--out", type=str, help="folder for records and metrics (default: in the run)")
+    threads_option(parser)
 
 
 def explain_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
@@ -155,6 +166,7 @@ def explain_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
         "--label_studio", type=str, help="write tasks for Label Studio, to be corrected there"
     )
     parser.add_argument("--out", type=str, help="write JSONL")
+    threads_option(parser)
 
 
 def list_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
@@ -167,6 +179,20 @@ def demo_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     parser.add_argument("--out", type=str, default="runs/demo", help="folder for the runs and the report")
 
 
+def bench_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
+    """Options of `bench`."""
+    parser.add_argument("--only", type=str, nargs="+", help=f"some groups: {', '.join(GROUPS)}")
+    parser.add_argument("--data", type=str, help="a dataset name or a file (default: sst, or else demo)")
+    parser.add_argument("--root", type=str, help="folder of the datasets, if not what UNIREX_DATA names")
+    parser.add_argument("--encoder", type=str, default="minilm", help="minilm, a Hub id or a folder")
+    parser.add_argument("--run", type=str, help="a trained system to explain and evaluate with")
+    parser.add_argument("--batch_size", type=int, help="texts at once (default: 32; 8 with --quick)")
+    parser.add_argument("--repetitions", type=int, help="of each measurement (default: 7; 2 with --quick)")
+    parser.add_argument("--quick", action="store_true", help="a rough look in a minute or two")
+    parser.add_argument("--out", type=str, default="benchmarks/results", help="folder for the results")
+    threads_option(parser)
+
+
 COMMANDS: dict[str, tuple[Callable[[ArgumentParser, Sequence[str]], None], str]] = {
     "train": (train_options, "Train a system on your data."),
     "evaluate": (evaluate_options, "Measure accuracy, faithfulness and plausibility."),
@@ -174,6 +200,7 @@ COMMANDS: dict[str, tuple[Callable[[ArgumentParser, Sequence[str]], None], str]]
     "data": (cli_data.data_options, "Look at datasets: list, stats, check, show, convert, download."),
     "list": (list_options, "List what can be named in a setting."),
     "demo": (demo_options, "Train and compare two systems on the embedded corpus."),
+    "bench": (bench_options, "Measure what training, evaluation and explaining cost."),
 }
 
 
@@ -190,6 +217,11 @@ def run(parsed: Namespace) -> int:
         return cli_data.data(options)
     from unirex import cli_commands  # heavy
 
+    cli_commands.use_threads(options.get("threads"))
+    if parsed.command == "bench":
+        from unirex.bench.command import bench
+
+        return bench(options)
     return getattr(cli_commands, parsed.command)(options)
 
 

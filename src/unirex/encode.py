@@ -181,13 +181,18 @@ class TextEncoder:
 def warn_truncated(truncated: Sequence[int], max_length: int, *, windows: bool = False) -> None:
     """Say how much did not fit; nothing is cut in silence. With windows: of the shorter segments."""
     cut = [count for count in truncated if count]
+    warn_cut(len(cut), len(truncated), sum(cut), max_length, windows=windows)
+
+
+def warn_cut(cut: int, texts: int, tokens: int, max_length: int, *, windows: bool = False) -> None:
+    """Say that so many of the texts lost so many tokens, if any did."""
     if cut:
         log.warning(
             "%d of %d texts are longer than %d tokens: %d tokens were left out%s",
-            len(cut),
-            len(truncated),
+            cut,
+            texts,
             max_length,
-            sum(cut),
+            tokens,
             "" if windows else " (truncation=windows reads texts whole)",
         )
 

@@ -20,6 +20,7 @@ from unirex.batch import Encoded, Tokens
 from unirex.data.cache import cache_folder, keep
 from unirex.data.example import Example
 from unirex.encode import TextEncoder
+from unirex.progress import Progress, tracked
 
 FILE = "tokens.arrow"
 ROWS = 1024  # examples in a record batch
@@ -269,10 +270,7 @@ def cache_key(encoder: TextEncoder, digest: str) -> str:
 
 
 def shown(encoded: Iterator[Encoded], total: int, progress: bool) -> Iterable[Encoded]:
-    """The stream, with a progress bar on a terminal where it takes a while."""
+    """The stream, with its progress where it takes a while."""
     if not progress or total < 10 * ROWS:
         return encoded
-    from rich.console import Console
-    from rich.progress import track
-
-    return track(encoded, "encoding", total=total, console=Console(stderr=True), transient=True)
+    return tracked(encoded, Progress("encoding", total=total))

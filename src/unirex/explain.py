@@ -2,14 +2,49 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+
+from torch import Tensor
 
 from unirex.batch import Encoded, Tokens
 from unirex.data.example import CharSpan, Example, Label
 from unirex.data.rationales import words
 from unirex.encode import text_spans
 from unirex.explanation import Explanation, Span, Word
+from unirex.step import Step
+
+
+def explanations(
+    step: Step,
+    selected: Tensor,
+    examples: Sequence[Example],
+    encoded: Sequence[Encoded],
+    *,
+    answers: Callable[[int], Sequence[Label]],
+    budget: float,
+) -> Iterator[Explanation]:
+    """The prediction and its reasons for every example of a batch.
+
+    `selected` [D, T] are the tokens the budget keeps; `answers` says what so many logits stand for.
+    """
+    answers, probabilities = cache(answers), step.full.logits.softmax(-1).tolist()
+    targets, scores, chosen = step.target.tolist(), step.scores.tolist(), selected.tolist()
+    first = 0  # row of the example's first sequence
+    for row, (example, one) in enumerate(zip(examples, encoded, strict=True)):
+        shown = first + (targets[row] if one.choice else 0)  # row of the sequence that was chosen
+        labels = answers(len(one.sequences))
+        yield explanation(
+            example,
+            one,
+            predicted=targets[row],
+            labels=labels,
+            probabilities=probabilities[row][: len(labels)],
+            scores=scores[shown],
+            selected=chosen[shown],
+            budget=budget,
+        )
+        first += len(one.sequences)
 
 
 def explanation(
@@ -56,32 +91,45 @@ def scored_tokens(
     rows = zip(sequence.spans.tolist(), sequence.selectable.tolist(), scores, selected, strict=False)
     for (segment, start, end), selectable, score, chosen in rows:
         text = segments[segment]
-        for left, right in text_spans(text, [(start, end)]):
-            shown = score if selectable else 0.0
-            found.append(Word(left, right, text[left:right], shown, bool(chosen), segment))
+        while start < end and text[start].isspace():
+            start += 1
+        while start < end and text[end - 1].isspace():
+            end -= 1
+        if start < end:
+            found.append(Word(start, end, text[start:end], score if selectable else 0.0, chosen, segment))
     return tuple(found)
 
 
 def scored_words(segments: Sequence[str], tokens: Sequence[Word]) -> tuple[Word, ...]:
     """Blank-separated words: as important as their most important token, selected if any of them is."""
-    found = []
-    for segment, text in enumerate(segments):
-        parts = [token for token in tokens if token.segment == segment]  # in the order of the text
-        starts, ends = [token.start for token in parts], [token.end for token in parts]
-        for start, end in words(text):
-            inside = parts[bisect_right(ends, start) : bisect_left(starts, end)]
-            score = max((token.score for token in inside), default=0.0)
-            chosen = any(token.selected for token in inside)
-            found.append(Word(start, end, text[start:end], score, chosen, segment))
-    return tuple(found)
+    return tuple(
+        word
+        for segment, text in enumerate(segments)
+        for word in _words(text, [token for token in tokens if token.segment == segment], segment)
+    )
+
+
+def _words(text: str, tokens: Sequence[Word], segment: int) -> Iterator[Word]:
+    """The words of one segment. Its tokens stand in the order of the text, so one sweep finds them."""
+    first, count = 0, len(tokens)
+    for start, end in words(text):
+        while first < count and tokens[first].end <= start:
+            first += 1
+        last, score, chosen = first, None, False  # from the first again, as a token may reach into two words
+        while last < count and (token := tokens[last]).start < end:
+            if score is None or token.score > score:
+                score = token.score
+            chosen = chosen or token.selected
+            last += 1
+        yield Word(start, end, text[start:end], 0.0 if score is None else score, chosen, segment)
 
 
 def selected_spans(segments: Sequence[str], scored: Sequence[Word]) -> tuple[Span, ...]:
     """The runs of selected words."""
-    chosen = [
-        [(word.start, word.end) for word in scored if word.selected and word.segment == segment]
-        for segment in range(len(segments))
-    ]
+    chosen: list[list[CharSpan]] = [[] for _ in segments]
+    for word in scored:
+        if word.selected:
+            chosen[word.segment].append((word.start, word.end))
     return _spans(segments, chosen)
 
 

@@ -22,6 +22,7 @@ from unirex.config import Config
 from unirex.data.layout import Layout
 from unirex.errors import UserError
 from unirex.extractors import build_extractor
+from unirex.extractors.attribution import Attribution
 from unirex.models.encoders import encoder_source, load_encoder, load_pretrained, pooler_option
 from unirex.models.task import Pass, TaskModel, position_offset
 from unirex.objectives import OBJECTIVES, Objectives
@@ -181,6 +182,8 @@ class RationaleModel(PreTrainedModel):
         views: Sequence[str] = ("kept", "dropped"),
     ) -> Step:
         """The batch seen by this system; the target is the prediction unless given."""
+        if isinstance(self.extractor, Attribution):
+            self.extractor.prepare(self.task)
         full = Pass(self.task, batch)
         return Step(
             full=full,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict
 from typing import Any
 
 from transformers import AutoModel, Pipeline
@@ -12,7 +11,8 @@ from transformers.pipelines import PIPELINE_REGISTRY
 from unirex.data.example import Example
 from unirex.explanation import Explanation
 from unirex.modeling import RationaleModel
-from unirex.system import BATCH_SIZE, System, as_example, check_budget
+from unirex.streaming import BATCH_SIZE
+from unirex.system import System, as_example, check_budget
 
 TASK = "rationale-classification"
 BUDGET = 20.0
@@ -87,8 +87,8 @@ def as_answer(one: Explanation) -> dict[str, Any]:
         **chosen,
         "score": one.probabilities[one.label],
         "probabilities": one.probabilities,
-        "rationale": [asdict(span) for span in one.spans],
-        "words": [asdict(word) for word in one.words],
+        "rationale": [span.to_dict() for span in one.spans],
+        "words": [word.to_dict() for word in one.words],
         "truncated": one.truncated,
     }
 

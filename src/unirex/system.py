@@ -5,36 +5,31 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import torch
 
-from unirex.batch import Batch, Encoded, collate
-from unirex.batching import by_length
+from unirex.batch import Batch, Encoded
 from unirex.data.choices import parse_choices
 from unirex.data.example import Example, Label, choice_label
 from unirex.data.validate import at, check_text
 from unirex.encode import TextEncoder
 from unirex.errors import UserError, one_line
-from unirex.explain import explanation
+from unirex.explain import explanations
 from unirex.explanation import Explanation
 from unirex.extractors import build_extractor
 from unirex.modeling import RationaleModel
 from unirex.models.encoders import PICKLES, check_complete, quiet_transformers
 from unirex.select import SELECTORS
+from unirex.streaming import BATCH_SIZE, Advance, Answer, stream
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-BATCH_SIZE = 32
-WINDOW = 1024  # texts read ahead and sorted by length
-TOKENS = 32_768  # run at once, at most, however long the texts are
-
 Text = str | tuple[str, ...] | Mapping[str, Any] | Example  # what can be explained
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -74,15 +69,17 @@ class System:
             return self.labels
         return tuple(choice_label(number) for number in range(count))
 
-    def batches(
-        self, examples: Sequence[Example], *, batch_size: int = BATCH_SIZE
-    ) -> Iterator[tuple[list[int], list[Encoded], Batch]]:
-        """The examples in batches of like length: their numbers, tokens and tensors."""
-        encoded = self.text_encoder.encode(examples)
-        for numbers in by_length([one.length for one in encoded], batch_size, tokens=TOKENS):
-            some = [encoded[number] for number in numbers]
-            batch = collate(some, self.tokenizer.pad_token_id).to(self.model.device)
-            yield numbers, some, batch
+    def stream(
+        self,
+        examples: Iterable[Example],
+        answer: Answer[T],
+        *,
+        batch_size: int = BATCH_SIZE,
+        advance: Advance | None = None,
+    ) -> Iterator[T]:
+        """What `answer` makes of each example, in the order of the examples: see `unirex.streaming`."""
+        encoder = self.text_encoder
+        return stream(self.model, encoder, examples, answer, batch_size=batch_size, advance=advance)
 
     @overload
     def explain(  # type: ignore[overload-overlap]
@@ -112,49 +109,21 @@ class System:
         budget: float = 20,
         selector: str = "top-k",
         batch_size: int = BATCH_SIZE,
+        advance: Advance | None = None,
     ) -> Iterator[Explanation]:
-        """Explanations in the order of the examples, read in windows: memory stays flat however many."""
+        """Explanations in the order of the examples, however many: see `stream`."""
         check_budget(budget)
         if selector not in SELECTORS:
             raise UserError(f"unknown selector '{selector}'; known: {', '.join(SELECTORS)}.")
-        stream = iter(examples)
-        while window := list(islice(stream, WINDOW)):
-            found: dict[int, Explanation] = {}
-            for numbers, encoded, batch in self.batches(window, batch_size=batch_size):
-                chunk = [window[number] for number in numbers]
-                found.update(
-                    zip(numbers, self._explained(chunk, encoded, batch, budget, selector), strict=True)
-                )
-            yield from (found[number] for number in range(len(window)))
 
-    def _explained(
-        self,
-        examples: Sequence[Example],
-        encoded: Sequence[Encoded],
-        batch: Batch,
-        budget: float,
-        selector: str,
-    ) -> Iterator[Explanation]:
-        with evaluating(self.model):
+        def explained(
+            some: Sequence[Example], encoded: Sequence[Encoded], batch: Batch
+        ) -> Iterator[Explanation]:
             step = self.model.step(batch)
-            selected = SELECTORS[selector](step.scores, batch.selectable, [budget])[0].tolist()
-            probabilities, scores = step.full.logits.softmax(-1).tolist(), step.scores.tolist()
-        first = 0  # row of the example's first sequence
-        for row, (example, one) in enumerate(zip(examples, encoded, strict=True)):
-            predicted = int(step.target[row])
-            shown = first + (predicted if one.choice else 0)  # row of the sequence that was chosen
-            labels = self.answers(len(one.sequences))
-            yield explanation(
-                example,
-                one,
-                predicted=predicted,
-                labels=labels,
-                probabilities=probabilities[row][: len(labels)],
-                scores=scores[shown],
-                selected=selected[shown],
-                budget=budget,
-            )
-            first += len(one.sequences)
+            selected = SELECTORS[selector](step.scores, batch.selectable, [budget])[0]
+            return explanations(step, selected, some, encoded, answers=self.answers, budget=budget)
+
+        return self.stream(examples, explained, batch_size=batch_size, advance=advance)
 
     def with_extractor(self, name: str, **options: Any) -> System:
         """The same classifier explained by another algorithm, which must have nothing to learn."""
@@ -164,7 +133,7 @@ class System:
         config = type(self.model.config).from_dict(self.model.config.to_dict())
         config.extractor, config.extractor_options = name, options
         config.method = f"{(config.method or 'vanilla').partition(' + ')[0]} + {name}"
-        with quiet_transformers():
+        with quiet_transformers(), torch.device("meta"):  # no weights of its own: both parts are there
             model = RationaleModel(config)
         model.task, model.extractor = self.model.task, extractor
         return System(model.eval(), self.tokenizer)
@@ -261,15 +230,3 @@ def check_budget(budget: float) -> None:
     """A budget is a share of the tokens in per cent."""
     if not 0 < budget <= 100:
         raise UserError(f"budget {budget}: give a per cent of the tokens, above 0 and up to 100.")
-
-
-@contextmanager
-def evaluating(model: torch.nn.Module) -> Iterator[None]:
-    """Eval mode without gradients; the mode is left as it was found."""
-    was_training = model.training
-    model.eval()
-    try:
-        with torch.no_grad():
-            yield
-    finally:
-        model.train(was_training)

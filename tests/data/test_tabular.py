@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from unirex.data.tabular import Columns, read_inputs, read_records
+from unirex.data.rows import about_how_many
+from unirex.data.tabular import Columns, read_inputs, read_records, stream_records
 from unirex.errors import UserError
 
 WILD = [
@@ -315,3 +316,32 @@ def test_texts_stream(tmp_path, suffix):
     line = b'{"text": "x"}\n' if suffix == ".jsonl" else b"x\n"
     path = written(tmp_path, head + line * 50_000 + b"\xff", f"data{suffix}")
     assert [text for _, text in islice(read_texts(path), 3)] == ["x"] * 3
+
+
+def test_the_number_of_rows_is_seen_without_reading_them(tmp_path):
+    path = tmp_path / "texts.jsonl"
+    path.write_text('{"text": "a"}\n' * 7, "utf-8")
+    assert about_how_many(path) == 7
+    (tmp_path / "t.csv").write_text("text\n" + "fine\n" * 5, "utf-8")
+    assert about_how_many(tmp_path / "t.csv") == 6  # about: the header counts
+    assert about_how_many(tmp_path / "tasks.json") is None and about_how_many(tmp_path / "no.txt") is None
+
+
+def test_the_number_of_rows_of_parquet_stands_in_its_metadata(tmp_path):
+    parquet.write_table(pa.table({"text": ["a", "b", "c"]}), tmp_path / "t.parquet")
+    assert about_how_many(tmp_path / "t.parquet") == 3
+    (tmp_path / "bad.parquet").write_bytes(b"nothing")
+    assert about_how_many(tmp_path / "bad.parquet") is None
+
+
+def test_a_stream_of_records_is_read_as_it_is_asked_for(tmp_path):
+    path = tmp_path / "texts.jsonl"
+    path.write_text('{"text": "a", "label": 1}\nnot json\n', "utf-8")
+    stream = stream_records(path)
+    first = next(stream)
+    assert (first.place, first.example.id, first.example.label) == (f"{path}:1", "texts-1", 1)
+    with pytest.raises(UserError, match=r"texts\.jsonl:2: malformed"):
+        next(stream)
+    path.write_text('{"text": "a"}\n', "utf-8")
+    with pytest.raises(UserError, match=r"texts\.jsonl:1"):
+        next(stream_records(path))

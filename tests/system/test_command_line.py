@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+import torch
 
 from planted import planted
 from unirex.cli import main
@@ -96,6 +97,58 @@ def test_evaluate_takes_other_extractors_budgets_and_removals(trained, reviews, 
     record = json.loads((tmp_path / "out/records.jsonl").read_text("utf-8").splitlines()[0])
     assert record["budgets"] == [10, 50] and record["removal"] == "mask_token"
     assert len((tmp_path / "out/records.jsonl").read_text("utf-8").splitlines()) == 80
+
+
+def test_all_rows_of_a_table_are_read_as_a_stream(trained, reviews, capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr("unirex.streaming.WINDOW", 20)
+    for whole in ("load_records", "load_dataset"):
+        monkeypatch.setattr(f"unirex.cli_inputs.{whole}", lambda *_, **__: pytest.fail("read whole"))
+    code, out, err = run(
+        capsys, "evaluate", trained, "--data", reviews, "--split", "all", "--out", tmp_path / "out"
+    )
+    assert code == 0 and "80 texts" in out and not err
+    records = [json.loads(line) for line in (tmp_path / "out/records.jsonl").read_text("utf-8").splitlines()]
+    assert [one["id"] for one in records] == [f"reviews-{number}" for number in range(1, 81)]
+
+
+def test_a_bad_row_far_into_a_stream_is_named_and_leaves_nothing(trained, capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr("unirex.streaming.WINDOW", 20)
+    for row, said in (
+        ({"text": "fine"}, "label"),
+        ({"text": "fine", "label": "meh"}, "rows-51: label 'meh'"),
+    ):
+        data = write_rows(tmp_path / "rows.jsonl", [*ROWS[:50], row, *ROWS[50:]])
+        told = fails(capsys, "evaluate", trained, "--data", data, "--split", "all", "--out", tmp_path / "a/b")
+        assert said in told and ("rows.jsonl:51" in told or "rows-51" in told)
+        assert not (tmp_path / "a").exists()
+
+
+def test_a_column_that_no_row_of_a_stream_has_is_a_mistake(trained, reviews, capsys, tmp_path):
+    options = ["--split", "all", "--columns.rationale", "marks", "--out", tmp_path / "out"]
+    assert "'marks'" in fails(capsys, "evaluate", trained, "--data", reviews, *options)
+    assert not (tmp_path / "out").exists()
+
+
+def test_threads_can_be_set_by_option_or_environment(trained, capsys, monkeypatch):
+    asked = []
+    monkeypatch.setattr(torch, "set_num_threads", asked.append)
+    monkeypatch.setenv("RAYON_NUM_THREADS", "1")
+    assert run(capsys, "explain", trained, "a good film")[0] == 0 and not asked  # torch's own choice
+    assert run(capsys, "explain", trained, "a good film", "--threads", "2")[0] == 0
+    monkeypatch.setenv("UNIREX_THREADS", "3")
+    assert run(capsys, "explain", trained, "a good film")[0] == 0
+    assert run(capsys, "explain", trained, "a good film", "--threads", "1")[0] == 0  # the option wins
+    assert asked == [2, 3, 1]
+
+
+def test_a_number_of_threads_that_is_none(trained, reviews, capsys, monkeypatch):
+    for command in (["explain", trained, "x"], ["evaluate", trained, "--data", reviews]):
+        assert "--threads 0" in fails(capsys, *command, "--threads", "0")
+        assert "threads" in fails(capsys, *command, "--threads", "many")
+    assert "--threads -1" in fails(capsys, *TRAIN, "--data", reviews, "--threads", "-1")
+    for value in ("0", "-2", "two", "1.5"):
+        monkeypatch.setenv("UNIREX_THREADS", value)
+        assert f"UNIREX_THREADS={value}" in fails(capsys, "explain", trained, "x")
 
 
 def test_explain_shows_text_label_and_rationale(trained, capsys):

@@ -1,5 +1,6 @@
 """Evaluation: records first, averages after, and both again from the file."""
 
+import gc
 import json
 from dataclasses import replace
 
@@ -11,10 +12,12 @@ from transformers import AutoTokenizer
 import unirex
 from planted import planted
 from tiny import build_model
-from unirex.batch import collate
+from unirex.batch import Encoded, collate
 from unirex.errors import UserError
-from unirex.evaluation import aggregate, evaluate, read_records
+from unirex.evaluation import evaluate, evaluate_to, evaluated
+from unirex.records import Record, read_records
 from unirex.system import System
+from unirex.tally import aggregate
 
 DATA = planted((8, 8, 24))
 
@@ -156,3 +159,88 @@ def test_the_public_name_is_the_function(system):
     import unirex.evaluation
 
     assert callable(unirex.evaluate) and unirex.evaluate is evaluate
+
+
+# A stream of any length: the same numbers, in flat memory, and files that appear whole.
+
+
+def test_a_stream_comes_to_the_same_as_all_at_once(system, tmp_path):
+    results = evaluate(system, DATA["test"])
+    results.save(tmp_path / "whole")
+    summary = evaluate_to(tmp_path / "stream", system, iter(DATA["test"]))
+    assert summary.rows == results.rows and summary.count == 24 and summary.table() == results.table()
+    for name in ("records.jsonl", "random_records.jsonl", "metrics.json"):
+        assert (tmp_path / "stream" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+    for name, row in zip(("records.jsonl", "random_records.jsonl"), summary.rows.values(), strict=True):
+        assert aggregate(read_records(tmp_path / "stream" / name), system.labels) == row
+
+
+def test_windows_keep_the_order_and_the_numbers(system, monkeypatch):
+    whole = evaluate(system, DATA["test"])
+    monkeypatch.setattr("unirex.streaming.WINDOW", 5)
+    pairs = list(evaluated(system, iter(DATA["test"]), batch_size=3))
+    assert [own.id for own, _ in pairs] == [chance.id for _, chance in pairs] == [e.id for e in DATA["test"]]
+    for (own, chance), record, floor in zip(pairs, whole.records, whole.floor, strict=True):
+        assert own.removed == pytest.approx(record.removed, abs=1e-5)
+        assert chance.kept == pytest.approx(floor.kept, abs=1e-5)
+        assert [one.selected for one in chance.sequences] == [one.selected for one in floor.sequences]
+
+
+def alive(system, count, monkeypatch):
+    """The most records and encodings in memory at once while so many texts are evaluated."""
+    monkeypatch.setattr("unirex.streaming.WINDOW", 16)
+    read, peak = [], 0
+
+    def texts():
+        for number in range(count):
+            read.append(number)
+            yield replace(DATA["test"][number % 24], id=str(number))
+
+    for number, _ in enumerate(evaluated(system, texts(), budgets=[50], floor=False)):
+        assert len(read) <= number + 16, "no more than a window is read ahead"
+        if number % 32 == 0:
+            peak = max(peak, sum(type(one) in (Record, Encoded) for one in gc.get_objects()))
+    return peak
+
+
+def test_memory_does_not_grow_with_the_number_of_texts(system, monkeypatch):
+    gc.collect()
+    few, many = alive(system, 32, monkeypatch), alive(system, 320, monkeypatch)
+    assert many <= few + 16
+
+
+def test_a_mistake_far_into_a_stream_leaves_nothing_behind(system, tmp_path, monkeypatch):
+    monkeypatch.setattr("unirex.streaming.WINDOW", 4)
+    for change, said in (({"label": None}, "test-9 has no label"), ({"label": "meh"}, "test-9: label 'meh'")):
+        bad = [replace(one, **change) if one.id == "test-9" else one for one in DATA["test"]]
+        with pytest.raises(UserError, match=said):
+            evaluate_to(tmp_path / "evaluation" / "new", system, iter(bad))
+        assert not list(tmp_path.iterdir())
+    with pytest.raises(UserError, match="no examples"):
+        evaluate_to(tmp_path / "new", system, iter(()))
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_failed_evaluation_keeps_the_one_before(system, tmp_path):
+    evaluate_to(tmp_path, system, DATA["test"][:4])
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    with pytest.raises(UserError, match="no label"):
+        evaluate_to(tmp_path, system, [*DATA["test"][:4], replace(DATA["test"][4], label=None)])
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_texts_that_were_cut_are_told_once_after_the_last(encoders, caplog):
+    folder = encoders("bert")
+    system = System(build_model(folder, pooling="mean", max_length=6), AutoTokenizer.from_pretrained(folder))
+    pairs = evaluated(system, iter(DATA["test"]), floor=False)
+    cut = [record.truncated for record, _ in pairs]
+    told = [one.getMessage() for one in caplog.records]
+    assert len(told) == 1 and f"{sum(map(bool, cut))} of 24 texts" in told[0]
+    assert f"{sum(cut)} tokens were left out" in told[0]
+
+
+def test_what_is_done_is_told_after_every_batch(system):
+    done = []
+    for _ in evaluated(system, DATA["test"], batch_size=10, advance=done.append):
+        assert sum(done) == 24  # one window: all of it ran before the first answer
+    assert done == [10, 10, 4]

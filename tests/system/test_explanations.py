@@ -90,7 +90,7 @@ def test_many_texts_come_back_in_their_order(systems):
 
 
 def test_streams_are_read_in_windows_not_whole(systems, monkeypatch):
-    monkeypatch.setattr("unirex.system.WINDOW", 4)
+    monkeypatch.setattr("unirex.streaming.WINDOW", 4)
     read = []
 
     def texts():
@@ -102,6 +102,13 @@ def test_streams_are_read_in_windows_not_whole(systems, monkeypatch):
     next(stream)
     assert len(read) == 4
     assert len(list(stream)) == 99
+
+
+def test_progress_is_told_by_the_batch(systems):
+    done = []
+    texts = [unirex.Example(str(number), ("a film",)) for number in range(7)]
+    assert len(list(systems("bert").explain_all(texts, batch_size=3, advance=done.append))) == 7
+    assert done == [3, 3, 1]
 
 
 def test_what_does_not_fit_is_counted(systems):
@@ -125,6 +132,7 @@ def test_another_extractor_explains_the_same_predictions(systems):
     for name in ("gradient", "input-x-gradient", "integrated-gradients", "deeplift", "random"):
         other = system.with_extractor(name).explain("a witty film")
         assert other.probabilities == system.explain("a witty film").probabilities
+        assert not any(one.is_meta for one in system.with_extractor(name).model.state_dict().values())
     assert system.model.config.extractor == "shared-lm"  # untouched
     with pytest.raises(UserError, match="did you mean 'integrated-gradients'"):
         system.with_extractor("integrated-gradient")

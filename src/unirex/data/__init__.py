@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
+from unirex.data import tabular
 from unirex.data.assemble import assemble
 from unirex.data.example import DatasetInfo, Example, Splits
 from unirex.data.formats import FORMATS, Format, changed, find_format, format_module, is_hub_id, settings_for
@@ -18,7 +19,16 @@ from unirex.data.tabular import Columns, Record
 from unirex.data.validate import check_file, exists
 from unirex.errors import UserError, unknown
 
-__all__ = ["DATASETS", "FORMATS", "DatasetInfo", "Example", "Splits", "load_dataset", "load_records"]
+__all__ = [
+    "DATASETS",
+    "FORMATS",
+    "DatasetInfo",
+    "Example",
+    "Splits",
+    "load_dataset",
+    "load_records",
+    "stream_records",
+]
 
 
 def load_dataset(
@@ -93,6 +103,24 @@ def load_records(
             Record(f"{source}: {name}", name, example) for name, part in found.items() for example in part
         ]
     return found
+
+
+def stream_records(
+    source: str | Path,
+    *,
+    format: Format = "auto",  # noqa: A002
+    columns: Mapping[str, str] | None = None,
+    rationale_format: RationaleFormat = "auto",
+    annotators: str = "union",
+    **options: Any,
+) -> Iterator[Record]:
+    """As `load_records`, but a table in one file is read as it is asked for, however long it is."""
+    given = {"columns": columns, "rationale_format": rationale_format, "annotators": annotators}
+    name = _format(source, format)
+    if name != "table" or not Path(source).is_file():
+        return iter(load_records(source, format=format, **given, **options))  # type: ignore[arg-type]
+    settings = _settings(columns, rationale_format, annotators)
+    return tabular.stream_records(source, **settings_for(name, settings, options))
 
 
 def as_columns(given: Mapping[str, str] | None) -> Columns:

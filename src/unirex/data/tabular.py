@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from unirex.data.split import ALIASES, split_name
 from unirex.data.validate import check_file, check_ids, check_labels, row_at
 from unirex.errors import UserError
 
-__all__ = ["Columns", "Record", "check_shapes", "read", "read_inputs", "read_records"]
+__all__ = ["Columns", "Record", "check_shapes", "read", "read_inputs", "read_records", "stream_records"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,18 +44,7 @@ def read_records(
     path: str | Path, *, columns: Columns | None = None, rationale_format: RationaleFormat = "auto"
 ) -> list[Record]:
     """All examples of a file, in its order, each with the place it was read from."""
-    path, columns = Path(path), columns or Columns()
-    check_file(path, suffixes=TABLES)
-    records: list[Record] = []
-    present: dict[str, None] = {}  # a set that keeps the file's order
-    for number, (place, row) in enumerate(rows(path), 1):
-        present.update(dict.fromkeys(row))
-        with row_at(place):
-            name = f"{path.stem}-{number}"
-            example = read_example(row, columns, default_id=name, rationale_format=rationale_format)
-            split = optional(row, columns.split)
-            records.append(Record(place, None if split is None else split_name(split), example))
-    check_columns(path, columns, present)
+    records = list(stream_records(path, columns=columns, rationale_format=rationale_format))
     check_ids((record.place, record.example.id) for record in records)
     check_labels((record.place, record.example.label) for record in records)
     check_shapes(records)
@@ -81,13 +70,49 @@ def read_inputs(
 
 def _inputs(path: Path, columns: Columns, rationale_format: RationaleFormat) -> Iterator[Record]:
     for number, (place, row) in enumerate(rows(path), 1):
-        if number == 1 and path.suffix.lower() not in (".jsonl", ".ndjson"):  # their rows may differ
+        if number == 1 and not _varies(path):
             check_columns(path, columns, row)
         with row_at(place):
             example = read_example(
                 row, columns, default_id=place, rationale_format=rationale_format, labelled=False
             )
             yield Record(place, None, example)
+
+
+def stream_records(
+    path: str | Path, *, columns: Columns | None = None, rationale_format: RationaleFormat = "auto"
+) -> Iterator[Record]:
+    """The records of `read_records`, one at a time, however long the file is.
+
+    What takes all rows to see is left to `unirex data check`: ids given twice, rows of different shapes.
+    """
+    path, columns = Path(path), columns or Columns()
+    check_file(path, suffixes=TABLES)
+    return _records(path, columns, rationale_format)
+
+
+def _records(path: Path, columns: Columns, rationale_format: RationaleFormat) -> Iterator[Record]:
+    present: dict[str, None] = {}  # a set that keeps the file's order
+    for number, (place, row) in enumerate(rows(path), 1):
+        present.update(dict.fromkeys(row))
+        if number == 1 and not _varies(path):
+            check_columns(path, columns, present)
+        with row_at(place):
+            yield _record(place, row, columns, rationale_format, name=f"{path.stem}-{number}")
+    check_columns(path, columns, present)
+
+
+def _record(
+    place: str, row: Mapping[str, object], columns: Columns, rationale_format: RationaleFormat, *, name: str
+) -> Record:
+    example = read_example(row, columns, default_id=name, rationale_format=rationale_format)
+    split = optional(row, columns.split)
+    return Record(place, None if split is None else split_name(split), example)
+
+
+def _varies(path: Path) -> bool:
+    """Whether rows of such a file may have different columns."""
+    return path.suffix.lower() in (".jsonl", ".ndjson")
 
 
 def check_shapes(records: Sequence[Record]) -> None:

@@ -31,12 +31,16 @@ class Attribution(nn.Module):
         self.create_graph = create_graph
         self.pooling = None if pooling == "sum" else build_head(pooling, encoder_config.hidden_size, 1)
 
+    def prepare(self, task: TaskModel) -> None:
+        """To be called before a batch is run: all of its passes must use one kind of attention."""
+        if self.create_graph and torch.is_grad_enabled():
+            allow_second_order(task)
+
     def forward(self, full: Pass, target: Tensor) -> Tensor:
         """Scores [D, T] for the target class; gradients of the task model are computed even under no_grad."""
         training = torch.is_grad_enabled()
+        self.prepare(full.task)
         with torch.enable_grad():
-            if self.create_graph and training:
-                allow_second_order(full.task)
             attributions = self.attribute(
                 full, full.text_target(target), create_graph=self.create_graph and training
             )

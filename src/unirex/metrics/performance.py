@@ -1,11 +1,16 @@
 """How often the task model is right.
 
 All functions take labels of any hashable type, predictions first. Higher is better for every one of them.
+Each rests on counts of (predicted, gold) pairs, so that a stream of any length can be scored as it goes by:
+whoever has such counts calls the function in `_of`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+
+Confusion = Mapping[tuple[Hashable, Hashable], int]  # how often a label was predicted and another was right
 
 
 def accuracy(predicted: Sequence[Hashable], gold: Sequence[Hashable]) -> float:
@@ -14,8 +19,13 @@ def accuracy(predicted: Sequence[Hashable], gold: Sequence[Hashable]) -> float:
     >>> accuracy(["pos", "neg", "pos", "pos"], ["pos", "neg", "neg", "pos"])  # 3 of 4
     0.75
     """
-    pairs = _pairs(predicted, gold)
-    return sum(p == g for p, g in pairs) / len(pairs) if pairs else float("nan")
+    return accuracy_of(_confusion(predicted, gold))
+
+
+def accuracy_of(counts: Confusion) -> float:
+    """`accuracy` from counts."""
+    total = sum(counts.values())
+    return sum(n for (p, g), n in counts.items() if p == g) / total if total else float("nan")
 
 
 def macro_f1(
@@ -28,9 +38,13 @@ def macro_f1(
     >>> macro_f1(["a", "a", "b"], ["a", "b", "b"])  # F1(a) = 2·1/(2+1) = 2/3, F1(b) = 2·1/(1+2) = 2/3
     0.6666666666666666
     """
-    pairs = _pairs(predicted, gold)
-    counted = list(labels) if labels is not None else _occurring(pairs)
-    return sum(_f1(pairs, label) for label in counted) / len(counted) if counted else float("nan")
+    return macro_f1_of(_confusion(predicted, gold), labels=labels)
+
+
+def macro_f1_of(counts: Confusion, *, labels: Sequence[Hashable] | None = None) -> float:
+    """`macro_f1` from counts."""
+    counted = list(labels) if labels is not None else _occurring(counts)
+    return sum(_f1(counts, label) for label in counted) / len(counted) if counted else float("nan")
 
 
 def binary_f1(
@@ -48,18 +62,24 @@ def binary_f1(
     >>> binary_f1([1, 1, 0, 0], [1, 0, 1, 0])  # found 1 of 2 with 2 guesses: 2·1/(2+2)
     0.5
     """
-    pairs = _pairs(predicted, gold)
-    ordered = list(labels) if labels is not None else _occurring(pairs)
+    return binary_f1_of(_confusion(predicted, gold), labels=labels, positive=positive)
+
+
+def binary_f1_of(
+    counts: Confusion, *, labels: Sequence[Hashable] | None = None, positive: Hashable | None = None
+) -> float:
+    """`binary_f1` from counts."""
+    ordered = list(labels) if labels is not None else _occurring(counts)
     if positive is None and not ordered:
         return float("nan")
-    return _f1(pairs, ordered[-1] if positive is None else positive)
+    return _f1(counts, ordered[-1] if positive is None else positive)
 
 
-def _pairs(predicted: Sequence[Hashable], gold: Sequence[Hashable]) -> list[tuple[Hashable, Hashable]]:
-    """Each prediction beside the label it should have been; sequences of different length are a mistake."""
+def _confusion(predicted: Sequence[Hashable], gold: Sequence[Hashable]) -> Confusion:
+    """How often each prediction met each label; sequences of different length are a mistake."""
     if len(predicted) != len(gold):
         raise ValueError(f"{len(predicted)} predictions for {len(gold)} gold labels")
-    return list(zip(predicted, gold, strict=True))
+    return Counter(zip(predicted, gold, strict=True))
 
 
 def _occurring(pairs: Iterable[tuple[Hashable, Hashable]]) -> list[Hashable]:
@@ -71,10 +91,10 @@ def _occurring(pairs: Iterable[tuple[Hashable, Hashable]]) -> list[Hashable]:
         return sorted(found, key=lambda label: (type(label).__name__, str(label)))
 
 
-def _f1(pairs: Iterable[tuple[Hashable, Hashable]], label: Hashable) -> float:
+def _f1(counts: Confusion, label: Hashable) -> float:
     """F1 of one label: 2·hits / (guesses + occurrences), and 0 when it neither occurs nor is guessed."""
     hits = both = 0
-    for predicted, gold in pairs:
-        hits += predicted == label == gold
-        both += (predicted == label) + (gold == label)
+    for (predicted, gold), times in counts.items():
+        hits += times * (predicted == label == gold)
+        both += times * ((predicted == label) + (gold == label))
     return 2 * hits / both if both else 0.0

@@ -54,7 +54,7 @@ class Plausibility:
 
     def cross_entropy(self, scores: Tensor, gold: Tensor, valid: Tensor) -> Tensor:
         """Per-example shares whose mean over the batch is the mean over its valid tokens."""
-        total, positive = valid.sum(), gold.sum()
+        total, positive = valid.sum().to(scores.dtype), gold.sum().to(scores.dtype)
         if not bool(positive):  # nothing to balance against: SPEC A6.8 recommends no loss
             return scores.sum(-1) * 0
         up = (total - positive) / positive if self.balance else 1.0

@@ -1,0 +1,154 @@
+"""`unirex bench`: run the groups of measurements and keep what they find."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from jsonargparse import Namespace
+
+from unirex.bench.groups import GROUPS
+from unirex.bench.machine import machine, versions
+from unirex.bench.plots import save_plots
+from unirex.bench.results import HEAD, Measured, cells, table
+from unirex.bench.rows import Row, not_measured
+from unirex.bench.workload import QUICK, Pace, Workload, choose_data
+from unirex.errors import UserError, one_line, unknown
+
+BATCH_SIZE, QUICK_BATCH_SIZE = 32, 8
+PLACES = ("root", "run")  # options that name a place on this machine: nobody else's business
+
+
+def bench(options: Namespace) -> int:
+    """`unirex bench`."""
+    names = asked_groups(options.only)
+    work = workload(options)
+    measured = Measured(about(options, work))
+    try:
+        for name in names:
+            run_group(name, work, measured)
+        measured.complete = True
+    except KeyboardInterrupt:
+        say("stopped; what is measured is kept.")
+    keep(measured, Path(options.out), title(options, work))
+    return 0 if measured.complete else 130
+
+
+def asked_groups(only: Sequence[str] | None) -> list[str]:
+    """The groups to run, in their usual order."""
+    for name in only or ():
+        if name not in GROUPS:
+            raise unknown("group", name, GROUPS)
+    return [name for name in GROUPS if not only or name in only]
+
+
+def workload(options: Namespace) -> Workload:
+    """What is measured on, as the options say."""
+    pace = QUICK if options.quick else Pace()
+    if options.repetitions is not None:
+        _check_positive("repetitions", options.repetitions)
+        pace = replace(pace, repetitions=options.repetitions, slow=max(1, options.repetitions // 2))
+    usual = QUICK_BATCH_SIZE if options.quick else BATCH_SIZE
+    size = usual if options.batch_size is None else options.batch_size
+    _check_positive("batch_size", size)
+    data = choose_data(options.data, options.root)
+    work = Workload(data, encoder=options.encoder, batch_size=size, pace=pace, run=options.run)
+    # Built now: a wrong encoder or run is told at once.
+    if work.system.model.config.extractor != "shared-lm":
+        raise UserError(
+            f"--run {options.run}: bench compares Shared-LM systems; this one has another extractor."
+        )
+    return work
+
+
+def _check_positive(name: str, value: int) -> None:
+    if value < 1:
+        raise UserError(f"--{name} {value}: must be at least 1.")
+
+
+def run_group(name: str, work: Workload, measured: Measured) -> None:
+    """Run a group and add its rows; what fails is a row that says so, and the next group goes on."""
+    say(f"{name} …")
+    begin, rows = time.perf_counter(), measured.groups.setdefault(name, [])
+    try:
+        for row in GROUPS[name](work):
+            rows.append(row)
+            say(f"  {told(row)}")
+    except Exception as error:  # a measurement must not cost the others
+        rows.append(not_measured(name, f"{name} (the rest of the group)", one_line(error)))
+        say(f"  {rows[-1].note}")
+    gc.collect()
+    say(f"{name}: {time.perf_counter() - begin:.0f} s")
+
+
+def told(row: Row) -> str:
+    """A row in one line."""
+    what, median, between, goal, reached = cells(row)
+    aim = "" if row.goal is None else f", to reach {goal}: {reached}"
+    return f"{what}: {median}" + ("" if row.value is None else f" ({between}){aim}")
+
+
+def about(options: Namespace, work: Workload) -> dict[str, Any]:
+    """The circumstances of a run."""
+    return {
+        "command": as_typed(options),
+        "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "settings": settings(work) | {"quick": bool(options.quick)},
+        "machine": machine(),
+        "versions": versions(),
+    }
+
+
+def settings(work: Workload) -> dict[str, Any]:
+    """What was measured, and how often."""
+    pace = work.pace
+    return {
+        "data": work.data.info.name,
+        "encoder": Path(work.encoder).name,
+        "system": "trained" if work.run else "untrained",
+        "batch_size": work.batch_size,
+        "longest_training_text": work.width,
+        "repetitions": pace.repetitions,
+        "repetitions_of_slow_cases": pace.slow,
+    }
+
+
+def as_typed(options: Namespace) -> str:
+    """The command, with the names of files instead of their places."""
+    words = ["unirex bench"]
+    if options.only:
+        words.append(f"--only {' '.join(options.only)}")
+    for name in ("data", "encoder", "batch_size", "repetitions", "threads"):
+        value = options.get(name)
+        if value is not None:
+            words.append(f"--{name} {Path(str(value)).name}")
+    words += [f"--{name} {name.upper()}" for name in PLACES if options.get(name)]
+    return " ".join([*words, "--quick"] if options.quick else words)
+
+
+def title(options: Namespace, work: Workload) -> str:
+    """The name of the files: it says what was measured, not where."""
+    parts = ["bench", work.data.info.name, Path(work.encoder).name, *(options.only or ())]
+    return "-".join([*parts, "quick"] if options.quick else parts)
+
+
+def keep(measured: Measured, folder: Path, name: str) -> None:
+    """Write everything and print the table."""
+    paths = measured.save(folder, name)
+    try:
+        paths += save_plots(measured, folder, name)
+    except ImportError as error:
+        say(f"no plots: {one_line(error)}; pip install 'unirex[bench]'")
+    print("\n".join(table(HEAD, [cells(row) for row in measured.single()])))
+    print("\n".join(f"→ {path}" for path in paths))
+
+
+def say(line: str) -> None:
+    """A line of progress."""
+    print(line, file=sys.stderr, flush=True)

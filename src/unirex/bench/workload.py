@@ -1,0 +1,138 @@
+"""What is measured on: texts, batches as training draws them, and systems on one encoder."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import torch
+
+from unirex.batch import Batch, Encoded, collate
+from unirex.batching import LengthGroupedBatches
+from unirex.data import load_dataset
+from unirex.data.example import Example, Splits
+from unirex.data.named import find_folder
+from unirex.errors import UserError
+from unirex.methods import build_system, resolve
+from unirex.system import System, load
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How much is measured."""
+
+    repetitions: int = 7
+    slow: int = 3  # repetitions of what takes seconds
+    explained: int = 320  # texts
+    evaluated: int = 128
+    attributed: int = 8
+    samples: int = 100  # texts that perturbing algorithms ask about, for each text they explain
+    tokens: int = 1024  # in a batch of the length sweep
+    lengths: tuple[int, ...] = (16, 32, 64, 128, 256, 512)
+    growth: tuple[int, ...] = (1000, 10_000, 100_000)
+
+
+QUICK = Pace(2, 1, 32, 16, 2, 20, 128, (16, 32), (50, 500))
+
+
+@dataclass(frozen=True)
+class Workload:
+    """The texts and systems all groups of measurements share."""
+
+    data: Splits
+    encoder: str = "minilm"
+    batch_size: int = 32
+    pace: Pace = field(default_factory=Pace)
+    run: str | None = None  # a trained system to explain and evaluate with
+
+    def build(self, method: str = "slm-fp", **settings: Any) -> System:
+        """A system before training: the time of a step does not depend on what was learned."""
+        config = resolve(method, None, {"encoder": self.encoder, **settings})
+        return build_system(method, self.data, config)
+
+    @cached_property
+    def system(self) -> System:
+        """The system that explains and is evaluated."""
+        return load(self.run) if self.run else eval_mode(self.build())
+
+    @cached_property
+    def encoded(self) -> list[Encoded]:
+        """The training texts in tokens."""
+        return list(self.system.text_encoder.encode(self.data["train"]))
+
+    @property
+    def width(self) -> int:
+        """Tokens of the longest training text: what static padding pads to."""
+        return max(one.length for one in self.encoded)
+
+    def like_length(self, number: int) -> list[Batch]:
+        """Batches as training draws them, spread evenly over the lengths of an epoch."""
+        order = LengthGroupedBatches([one.length for one in self.encoded], self.batch_size).whole_epoch()
+        full = [batch for batch in order if len(batch) == self.batch_size] or order
+        full.sort(key=lambda batch: max(self.encoded[index].length for index in batch))
+        return shuffled([self._batch(batch) for batch in spread(full, number)])
+
+    def random_batches(self, number: int) -> list[Batch]:
+        """Batches as a stock trainer draws them, whatever the lengths."""
+        order = shuffled(range(len(self.encoded)))
+        starts = range(0, max(1, len(order) - self.batch_size + 1), self.batch_size)
+        return [self._batch(order[start : start + self.batch_size]) for start in starts[:number]]
+
+    def _batch(self, numbers: Sequence[int]) -> Batch:
+        return collate([self.encoded[index] for index in numbers], self.pad)
+
+    @property
+    def pad(self) -> int:
+        """The id of the padding token."""
+        return int(self.system.tokenizer.pad_token_id)
+
+    def examples(self, number: int) -> list[Example]:
+        """So many test examples, drawn by chance, in the order of the file; again from the start if few."""
+        part = self.data.get("test") or self.data["train"]
+        if number >= len(part):
+            return [part[index % len(part)] for index in range(number)]
+        return [part[index] for index in sorted(random.Random(0).sample(range(len(part)), number))]
+
+    def texts(self, number: int) -> list[str]:
+        """The same as bare texts."""
+        return [one.segments[0] for one in self.examples(number)]
+
+
+def choose_data(name: str | None, root: str | None) -> Splits:
+    """The data asked for; else SST if its folder is known, else the embedded corpus."""
+    if name is None:
+        from unirex.data.sst import FOLDERS
+
+        try:
+            find_folder("sst", FOLDERS, root)
+            name = "sst"
+        except UserError:
+            name = "demo"
+    data = load_dataset(name, root=root)
+    if data.info.task != "text" or not data.get("train"):
+        raise UserError(f"bench measures on single texts with a train part; '{name}' does not hold them.")
+    return data
+
+
+def eval_mode(system: System) -> System:
+    """The system, its dropout switched off."""
+    system.model.eval()
+    return system
+
+
+def spread(things: Sequence[Any], number: int) -> list[Any]:
+    """So many of the things at even distances, the middles of equal parts.
+
+    >>> spread("abcdefghi", 3)
+    ['b', 'e', 'h']
+    """
+    return [things[int((index + 0.5) * len(things) / number)] for index in range(number)]
+
+
+def shuffled(things: Sequence[Any]) -> list[Any]:
+    """The things in an order by chance, always the same."""
+    order = torch.randperm(len(things), generator=torch.Generator().manual_seed(0)).tolist()
+    return [things[index] for index in order]
