@@ -14,6 +14,8 @@ from unirex.gold import GoldPool, gold_share
 
 log = logging.getLogger(__name__)
 
+TOKENS = 32_768  # in a batch of `by_length`, usually, however long its texts are
+
 
 def by_length(lengths: Sequence[int], batch_size: int, *, tokens: int | None = None) -> Iterator[list[int]]:
     """Batches of like length, longest first, so that little is padded and memory peaks at once.

@@ -128,14 +128,16 @@ def evaluate_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     parser.add_argument("run", type=str, help="folder of a trained system")
     parser.add_argument("--data", type=str, required=True, help="a dataset name, a file or a folder")
     dataset_options(parser)
-    parser.add_argument("--split", type=str, default="test", help="train, dev, test, or all rows of the file")
+    parser.add_argument(
+        "--split", type=str, default="test", help="train, dev, test, or all: every row, read as a stream"
+    )
     parser.add_argument("--extractor", type=str, help="explain by another algorithm than the system's own")
     parser.add_argument("--extractor_options", type=dict[str, Any], default={}, help="its options")
     parser.add_argument(
         "--budgets", type=list[float], help="other budgets than the system's own, in per cent"
     )
     parser.add_argument("--removal", type=str, help="attention_mask, delete, mask_token or pad_token")
-    parser.add_argument("--batch_size", type=int, default=32)
+    parser.add_argument("--batch_size", type=int, default=32, help="texts at once")
     parser.add_argument("--out", type=str, help="folder for records and metrics (default: in the run)")
     threads_option(parser)
 

@@ -167,6 +167,8 @@ class RationaleModel(PreTrainedModel):
         step = self.step(
             batch, target=batch.labels, budgets=self._training_budgets(), views=self.objectives.views()
         )
+        if not any(True for _ in self.objectives.active()):
+            raise UserError("no objective has a weight: there is nothing to train for; give task.weight 1.")
         losses = {name: objective(step).mean() for name, objective in self.objectives.active()}
         weights = {name: objective.weight for name, objective in self.objectives.active()}
         total = torch.stack([weights[name] * loss for name, loss in losses.items()]).sum()

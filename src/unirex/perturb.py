@@ -16,9 +16,9 @@ from torch import Tensor
 
 from unirex.batch import Batch
 from unirex.errors import UserError, unknown
-from unirex.models.task import Pass, TaskModel, encode, full_attention_limit, read_lengths
+from unirex.models.task import Pass, TaskModel, chunked, encode, full_attention_limit
 from unirex.models.windows import pick
-from unirex.plan import device_limits, plan
+from unirex.plan import device_limits
 
 log = logging.getLogger(__name__)
 
@@ -81,15 +81,13 @@ class Perturber:
 
     def _planned(self, task: TaskModel, batch: Batch, embeds: Tensor, kept: Tensor, owner: Tensor) -> Tensor:
         """Logits [R, C] of the texts `owner` [R] with only the tokens `kept` [R, T] in them."""
-        limits = device_limits(task.encoder)
-        shortens = self._shortens(task, kept)
-        lengths = kept.sum(-1) if shortens else read_lengths(task.encoder, batch)[owner]
-        chunks = plan(lengths, limits)
+        lengths = kept.sum(-1) if self._shortens(task, kept) else batch.lengths()[owner]
+        chunks = chunked(task.encoder, lengths, kept.shape[1])
 
         def work(rows: Tensor, width: int) -> tuple[Tensor]:
             return (task(*self.view(task, batch, embeds, kept[rows], owner[rows], width)),)
 
-        return chunks.run(work, limits, before=batch.input_ids.numel())[0]
+        return chunks.run(work, device_limits(task.encoder), before=batch.input_ids.numel())[0]
 
     def view(
         self, task: TaskModel, batch: Batch, embeds: Tensor, kept: Tensor, owner: Tensor, width: int
@@ -100,8 +98,7 @@ class Perturber:
             return dropped(batch, embeds, kept, owner, width=width, keep_positions=stay)
         if self.removal in ("mask_token", "pad_token"):
             token = self.mask_token_id if self.removal == "mask_token" else self.pad_token_id
-            texts = substituted(batch, kept[:, :width], owner, int(token or 0))
-            return texts, task.embed(texts.input_ids)
+            return substituted(task, batch, embeds, kept[:, :width], owner, int(token or 0))
         return masked(batch, kept[:, :width], owner), embeds[:, :width].index_select(0, owner)
 
     def _shortens(self, task: TaskModel, kept: Tensor) -> bool:
@@ -134,7 +131,8 @@ def dropped(
         position_ids=positions,
         sliding=None if slides is None else slides[owner].gather(1, place) & present,
     )
-    return texts, pick(embeds, owner, place)
+    # Where nothing is left, not even a special token, nothing may be seen at the padding either.
+    return texts, pick(embeds, owner, place) * present[..., None]
 
 
 def masked(batch: Batch, kept: Tensor, owner: Tensor) -> Batch:
@@ -142,12 +140,16 @@ def masked(batch: Batch, kept: Tensor, owner: Tensor) -> Batch:
     return replace(batch.rows(owner, kept.shape[1]), attention_mask=kept)
 
 
-def substituted(batch: Batch, kept: Tensor, owner: Tensor, token: int) -> Batch:
+def substituted(
+    task: TaskModel, batch: Batch, embeds: Tensor, kept: Tensor, owner: Tensor, token: int
+) -> tuple[Batch, Tensor]:
     """The first tokens in their places, `token` instead of the removed ones."""
     texts = batch.rows(owner, kept.shape[1])
     hole = texts.attention_mask & ~kept
     places = torch.arange(kept.shape[1], device=kept.device).expand_as(kept)  # RoBERTa would not count pads
-    return replace(texts, input_ids=texts.input_ids.masked_fill(hole, token), position_ids=places)
+    texts = replace(texts, input_ids=texts.input_ids.masked_fill(hole, token), position_ids=places)
+    instead = task.embed(texts.input_ids.new_tensor(token))  # [H]
+    return texts, torch.where(hole[..., None], instead, embeds[:, : kept.shape[1]].index_select(0, owner))
 
 
 def drops_exactly(encoder: Any, length: int) -> bool:

@@ -12,7 +12,7 @@ from unirex.data.example import Example
 from unirex.explanation import Explanation
 from unirex.modeling import RationaleModel
 from unirex.streaming import BATCH_SIZE
-from unirex.system import System, as_example, check_budget
+from unirex.system import System, check_budget
 
 TASK = "rationale-classification"
 BUDGET = 20.0
@@ -46,8 +46,7 @@ class RationaleClassificationPipeline(Pipeline):
     def _answers(
         self, texts: Iterable[Any], *, budget: float = BUDGET, batch_size: int = BATCH_SIZE
     ) -> Iterator[dict[str, Any]]:
-        examples = (as_example(text, number) for number, text in enumerate(texts))
-        for one in self._system.explain_all(examples, budget=budget, batch_size=batch_size):
+        for one in self._system.explain_all(texts, budget=budget, batch_size=batch_size):
             yield as_answer(one)
 
     @property

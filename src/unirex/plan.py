@@ -64,18 +64,26 @@ class Plan:
         return tuple(torch.cat(column)[back] for column in zip(*parts, strict=True))
 
 
-def plan(lengths: Tensor, limits: Limits) -> Plan:
-    """The cheapest chunks for rows of these lengths [R]."""
+def plan(lengths: Tensor, limits: Limits, *, apart: int | None = None) -> Plan:
+    """The cheapest chunks for rows of these lengths.
+
+    Args:
+        lengths: [R].
+        limits: of the device.
+        apart: rows longer than this run only with rows of the very same length.
+    """
     order = lengths.argsort(stable=True)
     ordered = lengths[order].cpu().numpy()
-    cuts = _cuts(ordered, limits)
+    cuts = _cuts(ordered, limits, apart)
     starts = [0, *cuts[:-1]]
     return Plan(
-        tuple((order[start:end], int(ordered[end - 1])) for start, end in zip(starts, cuts, strict=True))
+        tuple(
+            (order[start:end], max(1, int(ordered[end - 1]))) for start, end in zip(starts, cuts, strict=True)
+        )
     )
 
 
-def _cuts(lengths: NDArray[np.int64], limits: Limits) -> list[int]:
+def _cuts(lengths: NDArray[np.int64], limits: Limits, apart: int | None) -> list[int]:
     """Where sorted rows are cut into chunks: the end of each, such that all together cost least.
 
     Rows of one length stay together as far as they fit; what is chosen is where one length ends a chunk.
@@ -88,6 +96,8 @@ def _cuts(lengths: NDArray[np.int64], limits: Limits) -> list[int]:
         tokens = (end - starts[:last]) * width  # if the chunk starts at block 0, 1, …, last - 1
         costs = best[:last] + tokens * (1 + width / ATTENTION) + limits.overhead
         costs[: last - 1][tokens[: last - 1] > limits.chunk] = np.inf
+        if apart is not None and width > apart:
+            costs[lengths[starts[:last]] < width] = np.inf
         chosen[last] = costs.argmin()
         best[last] = costs[chosen[last]]
     cuts, last = [], len(ends)

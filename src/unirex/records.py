@@ -59,7 +59,7 @@ def batch_records(
     answers: Callable[[int], Sequence[Label]],
 ) -> list[Record]:
     """One record per example of the batch; `answers` says what so many logits stand for."""
-    probabilities, targets = step.full.logits.softmax(-1).tolist(), step.target.tolist()
+    probabilities, targets = step.full.logits.float().softmax(-1).tolist(), step.target.tolist()
     removed = target_probability(step.dropped_logits, step.target)
     kept = target_probability(step.kept_logits, step.target)
     scored = batch_scores(step, [tokens for one in encoded for tokens in one.sequences])
@@ -103,7 +103,7 @@ def batch_scores(step: Step, sequences: Sequence[Tokens]) -> Iterator[Scored]:
 def target_probability(logits: Tensor, target: Tensor) -> list[tuple[float, ...]]:
     """p(target) for every view: [K, B, C] to B tuples of K."""
     chosen = target.expand(logits.shape[:-1])[..., None]
-    return list(map(tuple, logits.softmax(-1).gather(-1, chosen).squeeze(-1).T.tolist()))
+    return list(map(tuple, logits.float().softmax(-1).gather(-1, chosen).squeeze(-1).T.tolist()))
 
 
 def as_line(record: Record) -> str:

@@ -26,7 +26,7 @@ class Step:
     perturber: Perturber
     budgets: Sequence[float]
     class_weights: Tensor | None = None  # [C]
-    views: Sequence[str] = ("kept", "dropped")  # what will be asked for: planned and run together
+    views: Sequence[str] = ("kept", "dropped")  # those sure to be asked for are run together
 
     @property
     def batch(self) -> Batch:
@@ -46,19 +46,24 @@ class Step:
     @cached_property
     def kept_logits(self) -> Tensor:  # [K, B, C]
         """The prediction from the rationale alone."""
-        return self._perturbed["kept"]
+        return self._view("kept")
 
     @cached_property
     def dropped_logits(self) -> Tensor:  # [K, B, C]
         """The prediction from the text without its rationale."""
-        return self._perturbed["dropped"]
+        return self._view("dropped")
+
+    def _view(self, name: str) -> Tensor:
+        return self._planned[name] if name in self.views else self._run([name])[name]
 
     @cached_property
-    def _perturbed(self) -> dict[str, Tensor]:  # [K, B, C] each
+    def _planned(self) -> dict[str, Tensor]:
+        return self._run(self.views)
+
+    def _run(self, names: Sequence[str]) -> dict[str, Tensor]:  # [K, B, C] each
         masks = {"kept": self.masks, "dropped": ~self.masks}
-        logits = self.perturber.logits(self.full, torch.cat([masks[name] for name in self.views]))
-        answers = self.full.task.answer(self.batch, logits)
-        return dict(zip(self.views, answers.chunk(len(self.views)), strict=True))
+        logits = self.perturber.logits(self.full, torch.cat([masks[name] for name in names]))
+        return dict(zip(names, self.full.task.answer(self.batch, logits).chunk(len(names)), strict=True))
 
     @cached_property
     def full_loss(self) -> Tensor:  # [B]

@@ -10,7 +10,7 @@ from typing import TypeVar
 import torch
 
 from unirex.batch import Batch, Encoded, collate
-from unirex.batching import by_length
+from unirex.batching import TOKENS, by_length
 from unirex.data.example import Example
 from unirex.encode import TextEncoder
 from unirex.errors import UserError
@@ -18,7 +18,6 @@ from unirex.modeling import RationaleModel
 
 BATCH_SIZE = 32
 WINDOW = 1024  # texts read ahead and sorted by length
-TOKENS = 32_768  # run at once, at most, however long the texts are
 
 T = TypeVar("T")
 Answer = Callable[[Sequence[Example], Sequence[Encoded], Batch], Iterable[T]]  # one for each example

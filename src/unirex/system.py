@@ -98,20 +98,19 @@ class System:
         dictionary like `{"text": "Where do fish live?", "choices": ["sea", "sky"]}`.
         """
         if isinstance(texts, str | tuple | Mapping | Example):
-            return next(self.explain_all([as_example(texts, 0)], budget=budget, selector=selector))
-        examples = (as_example(text, number) for number, text in enumerate(texts))
-        return list(self.explain_all(examples, budget=budget, selector=selector))
+            return next(self.explain_all([texts], budget=budget, selector=selector))
+        return list(self.explain_all(texts, budget=budget, selector=selector))
 
     def explain_all(
         self,
-        examples: Iterable[Example],
+        texts: Iterable[Text],
         *,
         budget: float = 20,
         selector: str = "top-k",
         batch_size: int = BATCH_SIZE,
         advance: Advance | None = None,
     ) -> Iterator[Explanation]:
-        """Explanations in the order of the examples, however many: see `stream`."""
+        """Explanations one by one in the order of the texts, however many: see `stream`."""
         check_budget(budget)
         if selector not in SELECTORS:
             raise UserError(f"unknown selector '{selector}'; known: {', '.join(SELECTORS)}.")
@@ -123,6 +122,7 @@ class System:
             selected = SELECTORS[selector](step.scores, batch.selectable, [budget])[0]
             return explanations(step, selected, some, encoded, answers=self.answers, budget=budget)
 
+        examples = (as_example(text, number) for number, text in enumerate(texts))
         return self.stream(examples, explained, batch_size=batch_size, advance=advance)
 
     def with_extractor(self, name: str, **options: Any) -> System:

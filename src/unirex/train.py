@@ -23,7 +23,7 @@ from torch import Tensor
 from torch.utils.data import DataLoader
 
 from unirex.batch import Batch, collate
-from unirex.batching import Batches, by_length, training_batches
+from unirex.batching import TOKENS, Batches, by_length, training_batches
 from unirex.config import Config
 from unirex.data.example import Example, Splits
 from unirex.encode import TextEncoder, warn_truncated
@@ -40,7 +40,6 @@ from unirex.perturb import drops_exactly
 
 LAST, BEST = "checkpoints/last.safetensors", "checkpoints/best.safetensors"
 MONITOR = "dev"
-TOKENS = 32_768  # of dev texts run at once, at most
 
 
 class Learner(pl.LightningModule):
@@ -230,8 +229,7 @@ def encode_parts(
         drawn = f" gold {gold.fraction} {gold.seed}" if gold is not None and name == "train" else ""
         digest = None if data.digest is None else f"{data.digest} {name}{drawn}"
         examples = limit_gold(data[name], gold) if gold is not None and name == "train" else data[name]
-        bar = progress and sys.stderr.isatty()
-        parts[name] = encode_all(encoder, examples, digest=digest, progress=bar)
+        parts[name] = encode_all(encoder, examples, digest=digest, progress=progress)
         cut = parts[name].truncated.tolist()
         warn_truncated(cut, encoder.max_length, windows=encoder.truncation == "windows")
     return parts

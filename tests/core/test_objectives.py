@@ -10,6 +10,7 @@ from torch.nn import functional as F
 
 import tiny
 from unirex.batch import Batch
+from unirex.errors import UserError
 from unirex.objectives import Comprehensiveness, Objectives, Plausibility, Sufficiency, Task
 from unirex.perturb import Perturber
 from unirex.step import Step
@@ -288,3 +289,19 @@ def test_who_learns_from_what(encoders, extractor, objective):
         part_of(name) for name, p in model.named_parameters() if p.grad is not None and p.grad.abs().max() > 0
     }
     assert learners == LEARNERS[extractor, objective]
+
+
+def test_a_view_nobody_announced_is_run_when_asked_for(encoders):
+    folder = encoders("bert")
+    model = tiny.build_model(folder, extractor="random", budgets=BUDGETS)
+    batch = tiny.build_batch(folder)
+    announced, silent = model.step(batch), model.step(batch, views=())
+    torch.testing.assert_close(silent.dropped_logits, announced.dropped_logits)
+    torch.testing.assert_close(silent.kept_logits, announced.kept_logits)
+
+
+def test_nothing_to_train_for_is_an_error(encoders):
+    folder = encoders("bert")
+    model = tiny.build_model(folder, objectives=Objectives(task=Task(weight=0.0)))
+    with pytest.raises(UserError, match="no objective has a weight"):
+        model(**tiny.build_batch(folder).tensors())

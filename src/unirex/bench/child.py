@@ -37,7 +37,7 @@ def run(*arguments: str) -> Usage:
     usage = Usage(**json.loads(out or '{"code": -1, "said": "no measurement"}'))
     if usage.code:
         last = (usage.said.strip().splitlines() or ["no output"])[-1]
-        raise RuntimeError(f"{' '.join(arguments[:3])} … ended with code {usage.code}: {last}")
+        raise RuntimeError(f"python {arguments[0]} … ended with code {usage.code}: {last}")
     return usage
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -29,6 +30,7 @@ def bench(options: Namespace) -> int:
     """`unirex bench`."""
     names = asked_groups(options.only)
     work = workload(options)
+    check_writable(Path(options.out))
     measured = Measured(about(options, work))
     try:
         for name in names:
@@ -38,6 +40,16 @@ def bench(options: Namespace) -> int:
         say("stopped; what is measured is kept.")
     keep(measured, Path(options.out), title(options, work))
     return 0 if measured.complete else 130
+
+
+def check_writable(folder: Path) -> None:
+    """The folder for the results, made now: nothing is measured that could not be kept."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise UserError(f"--out {folder}: cannot be written to ({error.strerror}).") from error
 
 
 def asked_groups(only: Sequence[str] | None) -> list[str]:
@@ -127,7 +139,8 @@ def as_typed(options: Namespace) -> str:
     for name in ("data", "encoder", "batch_size", "repetitions", "threads"):
         value = options.get(name)
         if value is not None:
-            words.append(f"--{name} {Path(str(value)).name}")
+            place = Path(str(value))
+            words.append(f"--{name} {place.name if place.exists() else value}")
     words += [f"--{name} {name.upper()}" for name in PLACES if options.get(name)]
     return " ".join([*words, "--quick"] if options.quick else words)
 

@@ -10,7 +10,7 @@ from unirex.bench.plain import PlainClassifier, predict, predict_sorted, stock_p
 from unirex.bench.rows import Goal, Row, ratio
 from unirex.bench.workload import Workload
 from unirex.explanation import Explanation
-from unirex.system import System, as_example
+from unirex.system import System
 
 OURS = "explain"
 PEERS = {
@@ -22,8 +22,7 @@ PEERS = {
 
 def explain(system: System, texts: Sequence[str], batch_size: int) -> list[Explanation]:
     """Text in, label and rationale out."""
-    examples = (as_example(text, number) for number, text in enumerate(texts))
-    return list(system.explain_all(examples, batch_size=batch_size))
+    return list(system.explain_all(texts, batch_size=batch_size))
 
 
 def measure(work: Workload) -> Iterator[Row]:

@@ -36,11 +36,11 @@ def measure(work: Workload) -> Iterator[Row]:
 
 
 def time_steps(work: Workload, models: dict[str, Trainee], batch: Batch) -> dict[str, dict[str, Timing]]:
-    """Seconds of each step with those of the plain step beside it; the naive one only once, as it is slow."""
+    """Seconds of each step with those of the plain step beside it; of the naive one fewer, as it is slow."""
     cases = {name: one.over([batch]) for name, one in models.items()}
     naive = {name: cases[name] for name in ("naive", "plain")}
     quick = interleaved({name: case for name, case in cases.items() if name != "naive"}, work.pace.slow)
-    return dict.fromkeys(STEPS, quick) | {"naive": interleaved(naive, 1, warmup=0)}
+    return dict.fromkeys(STEPS, quick) | {"naive": interleaved(naive, max(1, work.pace.slow // 2))}
 
 
 def time_explain(work: Workload, texts: Sequence[str]) -> dict[str, Timing]:

@@ -86,5 +86,11 @@ def stock_pipeline(system: System, batch_size: int) -> Any:
         getattr(model, model.base_model_prefix).load_state_dict(state, strict=False)
         tokenizer: Any = system.tokenizer
         return pipeline(
-            "text-classification", model=model, tokenizer=tokenizer, batch_size=batch_size, device=-1
+            "text-classification",
+            model=model,
+            tokenizer=tokenizer,
+            batch_size=batch_size,
+            device=-1,
+            truncation=True,
+            max_length=system.model.config.max_length,
         )

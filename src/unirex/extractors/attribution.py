@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -10,7 +11,7 @@ from torch import Tensor, nn
 
 from unirex.batch import Batch
 from unirex.models.heads import build_head
-from unirex.models.task import Pass, TaskModel
+from unirex.models.task import Pass, TaskModel, chunked, pad_right
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +30,8 @@ class Attribution(nn.Module):
     def __init__(self, encoder_config: Any, *, pooling: str = "sum", create_graph: bool = False) -> None:
         super().__init__()
         self.create_graph = create_graph
-        self.pooling = None if pooling == "sum" else build_head(pooling, encoder_config.hidden_size, 1)
+        width = getattr(encoder_config, "embedding_size", encoder_config.hidden_size)  # ALBERT, ELECTRA
+        self.pooling = None if pooling == "sum" else build_head(pooling, width, 1)
 
     def prepare(self, task: TaskModel) -> None:
         """To be called before a batch is run: all of its passes must use one kind of attention."""
@@ -64,16 +66,13 @@ def allow_second_order(task: TaskModel) -> None:
 
 def embeddings(full: Pass) -> Tensor:
     """The batch's word embeddings, tied to the embedding matrix and ready for gradients: [D, T, H]."""
-    embeds = full.task.embed(full.batch.input_ids)
-    return embeds if embeds.requires_grad else embeds.detach().requires_grad_()
+    return full.embeds if full.embeds.requires_grad else full.embeds.detach().requires_grad_()
 
 
 def baseline(full: Pass) -> Tensor:
     """The text that says nothing: padding everywhere but at special tokens, which stay: [D, T, H]."""
-    pad = full.task.encoder.config.pad_token_id or 0
-    batch = full.batch
-    ids = torch.where(batch.special, batch.input_ids, torch.full_like(batch.input_ids, pad))
-    return full.task.embed(ids)
+    pad = full.batch.input_ids.new_tensor(full.task.encoder.config.pad_token_id or 0)
+    return torch.where(full.batch.special[..., None], full.embeds, full.task.embed(pad))
 
 
 def target_logits(task: TaskModel, batch: Batch, embeds: Tensor, target: Tensor) -> Tensor:
@@ -83,5 +82,45 @@ def target_logits(task: TaskModel, batch: Batch, embeds: Tensor, target: Tensor)
 
 def input_gradient(full: Pass, embeds: Tensor, target: Tensor, *, create_graph: bool) -> Tensor:
     """How the target logit changes with each word embedding: [D, T, H]."""
-    logits = target_logits(full.task, full.batch, embeds, target)
-    return torch.autograd.grad(logits.sum(), embeds, create_graph=create_graph)[0]
+    return line_gradient(full, None, embeds, [(1.0, 1.0)], target, create_graph=create_graph)
+
+
+def line_gradient(
+    full: Pass,
+    start: Tensor | None,
+    end: Tensor,
+    line: Sequence[tuple[float, float]],
+    target: Tensor,
+    *,
+    create_graph: bool,
+) -> Tensor:
+    """The weighted sum of gradients at points between two texts: [D, T, H].
+
+    The points of all texts are rows like any others: sorted by length, run in chunks of bounded size.
+
+    Args:
+        full: the batch.
+        start: [D, T, H]; None: every point is the end.
+        end: [D, T, H].
+        line: points from 0 (start) to 1 (end), each with its weight.
+        target: [D], the logit that is differentiated.
+        create_graph: as in `Attribution`.
+    """
+    if not create_graph:  # constants: the line need not be tied to the embedding matrix
+        end, start = end.detach(), None if start is None else start.detach()
+    points, weights = torch.tensor(line, dtype=end.dtype, device=end.device).T
+    texts = torch.arange(len(target), device=target.device).repeat(len(line))  # [S*D]
+    points, weights = (one.repeat_interleave(len(target))[:, None, None] for one in (points, weights))
+    total = torch.zeros_like(end)
+    chunks = chunked(full.task.encoder, full.batch.lengths()[texts], end.shape[1])
+    for rows, width in chunks.chunks:
+        owner = texts[rows]
+        path = end[:, :width].index_select(0, owner)  # [R, W, H]
+        if start is not None:
+            here = start[:, :width].index_select(0, owner)
+            path = here + points[rows] * (path - here)
+        path = path if path.requires_grad else path.requires_grad_()
+        logits = target_logits(full.task, full.batch.rows(owner, width), path, target[owner])
+        gradients = torch.autograd.grad(logits.sum(), path, create_graph=create_graph)[0]
+        total = total.index_add(0, owner, pad_right(weights[rows] * gradients, total.shape[1]))
+    return total

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from unirex.batch import Batch
 from unirex.errors import UserError
 from unirex.extractors.attribution import Attribution, baseline, embeddings
-from unirex.models.task import Pass, TaskModel
+from unirex.models.task import Pass, TaskModel, chunked, pad_right
 
 
 class _FromEmbeddings(nn.Module):
@@ -47,10 +47,14 @@ class DeepLift(Attribution):
             from captum.attr import DeepLift as Captum
         except ImportError as error:
             raise UserError("extractor 'deeplift' needs captum; run: pip install captum") from error
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # it announces its hooks on every call
-            return Captum(_FromEmbeddings(full.task, full.batch)).attribute(
-                embeddings(full),
-                baselines=baseline(full),
-                target=target,
-            )
+        embeds, start, batch = embeddings(full), baseline(full), full.batch
+        parts, order = [], []
+        for rows, width in chunked(full.task.encoder, batch.lengths(), embeds.shape[1]).chunks:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # it announces its hooks on every call
+                found = Captum(_FromEmbeddings(full.task, batch.rows(rows, width))).attribute(
+                    embeds[rows, :width], baselines=start[rows, :width], target=target[rows]
+                )
+            parts.append(pad_right(found, embeds.shape[1]))
+            order.append(rows)
+        return torch.cat(parts)[torch.cat(order).argsort()]

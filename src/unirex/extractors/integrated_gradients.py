@@ -10,9 +10,8 @@ from numpy.polynomial.legendre import leggauss
 from torch import Tensor
 
 from unirex.errors import UserError
-from unirex.extractors.attribution import Attribution, baseline, embeddings, target_logits
-from unirex.models.task import Pass, pad_right, read_lengths
-from unirex.plan import device_limits, plan
+from unirex.extractors.attribution import Attribution, baseline, embeddings, line_gradient, target_logits
+from unirex.models.task import Pass
 
 
 @cache
@@ -46,30 +45,8 @@ class IntegratedGradients(Attribution):
 
     def attribute(self, full: Pass, target: Tensor, *, create_graph: bool) -> Tensor:
         """(e - e') · mean gradient on the line, [D, T, H]; exactly 0 at special tokens."""
-        embeds, start = embeddings(full), baseline(full)
-        return (embeds - start) * self._mean_gradient(full, embeds, start, target, create_graph)
-
-    def _mean_gradient(
-        self, full: Pass, embeds: Tensor, start: Tensor, target: Tensor, create_graph: bool
-    ) -> Tensor:
-        """Points of the lines of all texts run together, sorted by length like any other rows."""
-        if not create_graph:  # constants: the line need not be tied to the embedding matrix
-            embeds, start = embeds.detach(), start.detach()
-        points, weights = torch.tensor(quadrature(self.steps), dtype=embeds.dtype, device=embeds.device).T
-        texts = torch.arange(len(target), device=target.device).repeat(self.steps)  # [S*D]
-        points, weights = (one.repeat_interleave(len(target)) for one in (points, weights))
-        lengths = read_lengths(full.task.encoder, full.batch)[texts]
-        total = torch.zeros_like(embeds)
-        for rows, width in plan(lengths, device_limits(full.task.encoder)).chunks:
-            owner = texts[rows]
-            here, there = start[:, :width].index_select(0, owner), embeds[:, :width].index_select(0, owner)
-            path = here + points[rows, None, None] * (there - here)  # [R, W, H]
-            path = path if path.requires_grad else path.requires_grad_()
-            logits = target_logits(full.task, full.batch.rows(owner, width), path, target[owner])
-            gradients = torch.autograd.grad(logits.sum(), path, create_graph=create_graph)[0]
-            weighted = weights[rows, None, None] * gradients
-            total = total.index_add(0, owner, pad_right(weighted, total.shape[1]))
-        return total
+        embeds, start, line = embeddings(full), baseline(full), quadrature(self.steps)
+        return (embeds - start) * line_gradient(full, start, embeds, line, target, create_graph=create_graph)
 
     def convergence_delta(self, full: Pass, target: Tensor) -> Tensor:
         """How far the scores are from summing up to F(x) - F(baseline): [B], 0 is exact."""

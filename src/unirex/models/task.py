@@ -15,7 +15,7 @@ from unirex.batch import Batch
 from unirex.errors import unknown
 from unirex.models.heads import build_head
 from unirex.models.windows import Windows, split
-from unirex.plan import device_limits, plan
+from unirex.plan import Plan, device_limits, plan
 
 POOLINGS = ("cls", "pooler", "mean")
 NO_CHOICE = -1e4  # not -inf, as the difference of two of those is not a number
@@ -42,12 +42,18 @@ def full_attention_limit(config: Any) -> int | None:
     return (5 + 2 * config.num_random_blocks) * config.block_size  # SPEC A1.1
 
 
-def read_lengths(encoder: Any, batch: Batch) -> Tensor:
-    """How many tokens of each sequence must be run: [D]. Padding need not, save where BigBird is sparse."""
-    limit, width = full_attention_limit(encoder.config), batch.input_ids.shape[1]
-    if limit is not None and width > limit:  # its last block, which all look at, stands at the very end
-        return torch.full_like(batch.input_ids[:, 0], width)
-    return batch.lengths()
+def chunked(encoder: Any, lengths: Tensor, width: int) -> Plan:
+    """How sequences of these lengths [R], padded to this width, are best run by the encoder.
+
+    Where BigBird is sparse all look at the last block, which stands at the end of the padding. A text's
+    answer must not depend on others: it is padded to whole blocks and runs with texts of as many blocks.
+    """
+    limit = full_attention_limit(encoder.config)
+    if limit is not None:
+        block = encoder.config.block_size
+        whole = (-(-lengths // block) * block).clamp(max=width)
+        lengths = torch.where(lengths > limit, whole, lengths)
+    return plan(lengths, device_limits(encoder), apart=limit)
 
 
 def position_offset(encoder: nn.Module) -> int:
@@ -78,14 +84,14 @@ def pad_right(states: Tensor, width: int) -> Tensor:
 def in_chunks(
     encoder: Any, batch: Batch, embeds: Tensor, read: Callable[[Batch, Tensor], tuple[Tensor, ...]]
 ) -> tuple[Tensor, ...]:
-    """What `read` says of a batch, its sequences sorted into chunks of like length; states come first."""
-    limits, tokens = device_limits(encoder), batch.input_ids.shape[1]
+    """What `read` says of a batch, its sequences sorted into chunks of like length; states are padded."""
+    tokens = batch.input_ids.shape[1]
 
     def work(rows: Tensor, width: int) -> tuple[Tensor, ...]:
-        states, *others = read(batch.rows(rows, width), embeds[:, :width].index_select(0, rows))
-        return pad_right(states, tokens), *others
+        found = read(batch.rows(rows, width), embeds[:, :width].index_select(0, rows))
+        return tuple(pad_right(one, tokens) if one.dim() == 3 else one for one in found)
 
-    return plan(read_lengths(encoder, batch), limits).run(work, limits)
+    return chunked(encoder, batch.lengths(), tokens).run(work, device_limits(encoder))
 
 
 class TaskModel(nn.Module):
@@ -132,8 +138,12 @@ class TaskModel(nn.Module):
         windows = self.windows(batch)
         if windows is None:
             return self.states(batch, embeds)[1]
-        logits = self.states(windows.rows, None if embeds is None else windows.embeddings(embeds))[1]
+        embeds = self.embed(batch.input_ids) if embeds is None else embeds
+        logits = in_chunks(self.encoder, windows.rows, windows.embeddings(embeds), self._logits)[0]
         return windows.merge_logits(logits, windows.rows.attention_mask)
+
+    def _logits(self, batch: Batch, embeds: Tensor) -> tuple[Tensor]:
+        return (self.states(batch, embeds)[1],)
 
     def answer(self, batch: Batch, logits: Tensor) -> Tensor:
         """Logits of the sequences [..., D, C] as answers for the examples [..., B, C].

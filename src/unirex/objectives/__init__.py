@@ -53,7 +53,8 @@ class Objectives:
 
     def views(self) -> tuple[str, ...]:
         """What the objectives that count ask for beside the whole texts."""
-        return tuple(dict.fromkeys(view for _, objective in self.active() for view in objective.views))
+        asked = [view for _, one in self.active() for view in getattr(one, "views", ())]
+        return tuple(dict.fromkeys(asked))
 
 
 OBJECTIVES: dict[str, type] = {name: type(one) for name, one in vars(Objectives()).items()}
