@@ -137,7 +137,7 @@ def evaluate_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
         "--budgets", type=list[float], help="other budgets than the system's own, in per cent"
     )
     parser.add_argument("--removal", type=str, help="attention_mask, delete, mask_token or pad_token")
-    parser.add_argument("--batch_size", type=int, default=32, help="texts at once")
+    parser.add_argument("--batch_size", type=int, default=128, help="texts at once")
     parser.add_argument("--out", type=str, help="folder for records and metrics (default: in the run)")
     threads_option(parser)
 

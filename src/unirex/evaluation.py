@@ -17,7 +17,7 @@ from unirex.progress import Progress
 from unirex.records import Record, as_jsonl, as_line, batch_records
 from unirex.report.table import table
 from unirex.settings import check_budgets
-from unirex.streaming import BATCH_SIZE, Advance
+from unirex.streaming import EVALUATED, Advance
 from unirex.system import System
 from unirex.tally import Tally, aggregate
 
@@ -96,7 +96,7 @@ def evaluate(
     removal: str | None = None,
     floor: bool = True,
     name: str | None = None,
-    batch_size: int = BATCH_SIZE,
+    batch_size: int = EVALUATED,
     progress: bool = False,
 ) -> Results:
     """Score a system on labelled examples; beside it a floor of random scores under the same classifier.
@@ -141,7 +141,7 @@ def evaluate_to(
     *,
     budgets: Sequence[float] | None = None,
     removal: str | None = None,
-    batch_size: int = BATCH_SIZE,
+    batch_size: int = EVALUATED,
     advance: Advance | None = None,
 ) -> Summary:
     """Evaluate a stream of any length into `records.jsonl`, `random_records.jsonl` and `metrics.json`.
@@ -179,7 +179,7 @@ def evaluated(
     budgets: Sequence[float] | None = None,
     removal: str | None = None,
     floor: bool = True,
-    batch_size: int = BATCH_SIZE,
+    batch_size: int = EVALUATED,
     advance: Advance | None = None,
 ) -> Iterator[Pair]:
     """The records of each example, in the order of the examples, one window of them in memory at a time."""

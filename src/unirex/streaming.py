@@ -17,6 +17,7 @@ from unirex.errors import UserError
 from unirex.modeling import RationaleModel
 
 BATCH_SIZE = 32
+EVALUATED = 128  # texts evaluated together: the more, the better their views can be sorted
 WINDOW = 1024  # texts read ahead and sorted by length
 
 T = TypeVar("T")

@@ -65,7 +65,8 @@ def workload(options: Namespace) -> Workload:
     pace = QUICK if options.quick else Pace()
     if options.repetitions is not None:
         _check_positive("repetitions", options.repetitions)
-        pace = replace(pace, repetitions=options.repetitions, slow=max(1, options.repetitions // 2))
+        times = options.repetitions
+        pace = replace(pace, repetitions=times, steps=times, slow=max(1, times // 2))
     usual = QUICK_BATCH_SIZE if options.quick else BATCH_SIZE
     size = usual if options.batch_size is None else options.batch_size
     _check_positive("batch_size", size)
@@ -127,6 +128,7 @@ def settings(work: Workload) -> dict[str, Any]:
         "batch_size": work.batch_size,
         "longest_training_text": work.width,
         "repetitions": pace.repetitions,
+        "training_batches": pace.steps,
         "repetitions_of_slow_cases": pace.slow,
     }
 

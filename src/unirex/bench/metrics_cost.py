@@ -26,7 +26,7 @@ def measure(work: Workload) -> Iterator[Row]:
         return naive_evaluation(model, system.tokenizer, examples, width=width, batch_size=work.batch_size)
 
     def ours() -> Results:
-        results = evaluate(system, examples, floor=False, batch_size=work.batch_size)
+        results = evaluate(system, examples, floor=False)
         results.metrics  # noqa: B018  (computed when asked for)
         return results
 

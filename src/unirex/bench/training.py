@@ -80,13 +80,13 @@ def own_loss(model: RationaleModel) -> Callable[[Batch], Tensor]:
 
 def measure(work: Workload) -> Iterator[Row]:
     """The rows of the group."""
-    like, by_chance = work.like_length(work.pace.repetitions), work.random_batches(work.pace.repetitions)
+    like, by_chance = work.like_length(work.pace.steps), work.random_batches(work.pace.steps)
     models = trainees(work, ["plain", *ABOUT])
     cases = {f"{name}, {LIKE}": one.over(like) for name, one in models.items()}
     cases |= {
         f"{name}, {RANDOM}": models[name].over(by_chance) for name in ("plain", "slm-fp", "slm-fp sampled")
     }
-    timings = interleaved(cases, work.pace.repetitions)
+    timings = interleaved(cases, work.pace.steps)
     for name, about in ABOUT.items():
         for where in (LIKE, RANDOM) if name in GOALS else (LIKE,):
             pair = (f"{name}, {where}", f"plain, {where}")

@@ -33,9 +33,10 @@ class Pace:
     tokens: int = 1024  # in a batch of the length sweep
     lengths: tuple[int, ...] = (16, 32, 64, 128, 256, 512)
     growth: tuple[int, ...] = (1000, 10_000, 100_000)
+    steps: int = 15  # training batches: what a step costs depends on the length of its texts
 
 
-QUICK = Pace(2, 1, 32, 16, 2, 20, 128, (16, 32), (50, 500))
+QUICK = Pace(2, 1, 32, 16, 2, 20, 128, (16, 32), (50, 500), 2)
 
 
 @dataclass(frozen=True)
