@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import torch
@@ -42,7 +43,7 @@ class Attribution(nn.Module):
         """Scores [D, T] for the target class; gradients of the task model are computed even under no_grad."""
         training = torch.is_grad_enabled()
         self.prepare(full.task)
-        with torch.enable_grad():
+        with torch.enable_grad(), nullcontext() if training else constant(full.task):
             attributions = self.attribute(
                 full, full.text_target(target), create_graph=self.create_graph and training
             )
@@ -54,6 +55,19 @@ class Attribution(nn.Module):
     def attribute(self, full: Pass, target: Tensor, *, create_graph: bool) -> Tensor:
         """Attributions [D, T, H] to the logit that `target` [D] names of every sequence."""
         raise NotImplementedError
+
+
+@contextmanager
+def constant(model: nn.Module) -> Iterator[None]:
+    """The model with constant weights: passes keep nothing for gradients nobody asks for."""
+    learning = [one for one in model.parameters() if one.requires_grad]
+    for parameter in learning:
+        parameter.requires_grad_(False)
+    try:
+        yield
+    finally:
+        for parameter in learning:
+            parameter.requires_grad_()
 
 
 def allow_second_order(task: TaskModel) -> None:
