@@ -1,4 +1,4 @@
-"""The command line: `unirex train | evaluate | explain | data | list | demo | bench`; heavy imports wait."""
+"""The command line: `unirex train | evaluate | compare | explain | …`; heavy imports wait."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Any
 
 import jsonargparse
@@ -22,6 +23,7 @@ from unirex.methods import method_names, method_settings
 from unirex.settings import check_keys, flat, nearest_option, plain, read_settings
 
 METHOD = "slm-fp"
+LIGHT = ("compare", "eraser", "nrg")  # commands in modules of their own that need no torch
 OWN = (
     "method",
     "data",
@@ -75,7 +77,7 @@ def build_parser(arguments: Sequence[str] = ()) -> ArgumentParser:
     for name, (make, about) in COMMANDS.items():
         sub = ArgumentParser(exit_on_error=False, allow_abbrev=False, description=about)
         commands.add_subcommand(name, sub, help=about)
-        if called in (None, name):  # the options of the others take a while to build
+        if called == name or (called is None and name not in LIGHT):  # the others take a while to build
             make(sub, arguments)  # after, as jsonargparse takes levels of sub-commands from the outside in
     return parser
 
@@ -125,19 +127,40 @@ def checked_file(path: str | None) -> dict[str, Any]:
 
 def evaluate_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     """Options of `evaluate`."""
-    parser.add_argument("run", type=str, help="folder of a trained system")
-    parser.add_argument("--data", type=str, required=True, help="a dataset name, a file or a folder")
+    parser.add_argument("run", type=str, nargs="?", help="folder of a trained system")
+    parser.add_argument(
+        "--from-records", type=str, help="no system: compute the metrics of these records again"
+    )
+    parser.add_argument(
+        "--predictions", type=str, help="no system: score what another tool said, ERASER or simple JSONL"
+    )
+    parser.add_argument("--data", type=str, help="a dataset name, a file or a folder")
     dataset_options(parser)
     parser.add_argument(
         "--split", type=str, default="test", help="train, dev, test, or all: every row, read as a stream"
     )
+    parser.add_argument("--number", type=int, help="only the first so many")
     parser.add_argument("--extractor", type=str, help="explain by another algorithm than the system's own")
     parser.add_argument("--extractor_options", type=dict[str, Any], default={}, help="its options")
     parser.add_argument(
         "--budgets", type=list[float], help="other budgets than the system's own, in per cent"
     )
     parser.add_argument("--removal", type=str, help="attention_mask, delete, mask_token or pad_token")
+    parser.add_argument(
+        "--beside",
+        type=str,
+        nargs="*",
+        help="further removals (default: the one training used and one it never saw)",
+    )
+    parser.add_argument("--draws", type=int, default=5, help="of random scores, for the floor")
+    parser.add_argument(
+        "--probes", type=str, nargs="+", default=[], help="further metrics: all, or some of the probes"
+    )
+    parser.add_argument("--target", type=str, default="predicted", help="follow the predicted or gold label")
     parser.add_argument("--batch_size", type=int, default=128, help="texts at once")
+    parser.add_argument(
+        "--records", type=str, nargs="+", default=["jsonl", "parquet"], help="formats of the records"
+    )
     parser.add_argument("--out", type=str, help="folder for records and metrics (default: in the run)")
     threads_option(parser)
 
@@ -195,11 +218,23 @@ def bench_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     threads_option(parser)
 
 
+def lazily(module: str, name: str) -> Callable[[ArgumentParser, Sequence[str]], None]:
+    """Options that are kept beside their command, and imported when they are asked for."""
+
+    def make(parser: ArgumentParser, arguments: Sequence[str]) -> None:
+        getattr(import_module(f"unirex.{module}"), name)(parser, arguments)
+
+    return make
+
+
 COMMANDS: dict[str, tuple[Callable[[ArgumentParser, Sequence[str]], None], str]] = {
     "train": (train_options, "Train a system on your data."),
     "evaluate": (evaluate_options, "Measure accuracy, faithfulness and plausibility."),
+    "compare": (lazily("cli_compare", "compare_options"), "Compare systems: tables, tests, plots, a page."),
     "explain": (explain_options, "Classify texts and show the reasons."),
     "data": (cli_data.data_options, "Look at datasets: list, stats, check, show, convert, download."),
+    "eraser": (lazily("cli_eraser", "eraser_options"), "ERASER submissions: export, check, score."),
+    "nrg": (lazily("cli_nrg", "nrg_options"), "Normalised relative gain of the methods of a table."),
     "list": (list_options, "List what can be named in a setting."),
     "demo": (demo_options, "Train and compare two systems on the embedded corpus."),
     "bench": (bench_options, "Measure what training, evaluation and explaining cost."),
@@ -217,6 +252,8 @@ def run(parsed: Namespace) -> int:
         return 0
     if parsed.command == "data":
         return cli_data.data(options)
+    if parsed.command in LIGHT:
+        return getattr(import_module(f"unirex.cli_{parsed.command}"), parsed.command)(options)
     from unirex import cli_commands  # heavy
 
     cli_commands.use_threads(options.get("threads"))
@@ -230,8 +267,8 @@ def run(parsed: Namespace) -> int:
 def known_options(arguments: Sequence[str]) -> list[str]:
     """Every option of the command that was called, for "did you mean"."""
     command = next((one for one in arguments if one in COMMANDS), "train")
-    if command == "data":
-        return cli_data.known_options(arguments)
+    if command in ("data", "eraser"):
+        return import_module(f"unirex.cli_{command}").known_options(arguments)
     parser = ArgumentParser(exit_on_error=False)
     COMMANDS[command][0](parser, ())
     return [option.lstrip("-") for action in parser._actions for option in action.option_strings]

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 from jsonargparse import Namespace
 
 from unirex.cli import OWN
+from unirex.cli_evaluate import evaluate
 from unirex.cli_explain import explain
-from unirex.cli_inputs import as_typed, asked_data, evaluated_examples, expected, explained_by, use_threads
+from unirex.cli_inputs import as_typed, asked_data, use_threads
 from unirex.errors import UserError
-from unirex.progress import Progress
-from unirex.system import load
 
 __all__ = ["demo", "evaluate", "explain", "train", "use_threads"]
 
@@ -38,40 +36,6 @@ def train(options: Namespace) -> int:
     print(f"{system.name}: trained, saved in {options.out}")
     print(f"next: unirex evaluate {options.out} --data {options.data}{as_typed(options)}")
     return 0
-
-
-def evaluate(options: Namespace) -> int:
-    """`unirex evaluate`."""
-    from unirex.evaluation import evaluate_to
-
-    system = explained_by(load(options.run), options)
-    examples = evaluated_examples(options)
-    folder = Path(options.out or Path(options.run) / "evaluation" / evaluation_name(options))
-    with Progress("evaluating", **expected(examples, options.data)) as progress:
-        summary = evaluate_to(
-            folder,
-            system,
-            examples,
-            budgets=options.budgets,
-            removal=options.removal,
-            batch_size=options.batch_size,
-            advance=progress.advance,
-        )
-    print(summary.table())
-    print(f"{summary.count} texts; records and metrics in {folder}")
-    return 0
-
-
-def evaluation_name(options: Namespace) -> str:
-    """A folder name that tells evaluations with different settings apart."""
-    budgets = options.budgets and "k" + "-".join(f"{budget:g}" for budget in options.budgets)
-    steps = [f"{key}-{value}" for key, value in options.extractor_options.items()]
-    read = [f"{key}-{value}" for key, value in options.data_options.items()]
-    read += [options.annotators] if options.annotators != "union" else []
-    read += [f"seed-{options.data_seed}"] if options.data_seed else []
-    asked = [options.split, options.extractor, *steps, options.removal, budgets]
-    parts = [Path(options.data).stem, *read, *asked]
-    return "-".join(str(part) for part in parts if part)
 
 
 def demo(options: Namespace) -> int:

@@ -9,11 +9,12 @@ from typing import Any
 
 from unirex.data import load_dataset
 from unirex.data.example import Example, Splits
-from unirex.evaluation import COLUMNS, Results, evaluate
+from unirex.evaluation import Results, evaluate
 from unirex.explanation import Explanation
 from unirex.files import write_file
 from unirex.methods import fit
 from unirex.report import comparison_page, table
+from unirex.summary import COLUMNS
 
 
 @dataclass(frozen=True)

@@ -1,18 +1,15 @@
-"""What evaluation saw of each example, and the file it is kept in."""
+"""What evaluation saw of each example: every metric can be computed again from it, without the model."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from torch import Tensor
+from unirex.data.example import Label
 
-from unirex.batch import Encoded, Tokens
-from unirex.data.example import Example, Label
-from unirex.step import Step
+Floats = tuple[float, ...]
+Distributions = tuple[Floats, ...]  # one a budget, or one a step, in label order
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,119 +17,154 @@ class Scored:
     """One sequence's tokens and what was thought of them."""
 
     tokens: tuple[tuple[int, int, int], ...]  # segment, start, end of every selectable token
-    scores: tuple[float, ...]
+    scores: Floats
     gold: tuple[bool, ...] | None
     selected: tuple[tuple[int, ...], ...]  # per budget: numbers of the selected tokens
+    chosen: tuple[int, ...] | None = None  # a tool's own yes-or-no selection; None: scores above 0
+
+
+@dataclass(frozen=True, slots=True)
+class Views:
+    """What the classifier says to the rationales of every budget, for one way of removing tokens."""
+
+    removal: str
+    removed: Distributions  # without the rationale
+    kept: Distributions  # from the rationale alone
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """Random scores for the same text under the same classifier."""
+
+    scores: tuple[Floats, ...]  # per sequence
+    selected: tuple[tuple[tuple[int, ...], ...], ...]  # per sequence and budget
+    views: Views
+    probes: Probes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Probes:
+    """What the classifier says to further edits of the text, for the metrics that ask more than budgets do.
+
+    All removal is that of the record's first `views`. A part that was not asked for is None.
+    """
+
+    empty: Floats | None = None  # with every selectable token removed
+    first: Floats | None = None  # with the highest-scored token removed
+    deletion: Distributions | None = None  # with the highest j/J of the tokens removed, j = 1 … J
+    insertion: Distributions | None = None  # with only these, j = 1 … J
+    left_out: Floats | None = None  # p(target) without each token alone
+    words: Floats | None = None  # p(target) with the highest 1, 2, … words removed
+    lowest: float | None = None  # smallest and largest mean fall over any order of removing the words
+    highest: float | None = None
+    exact: bool | None = None  # whether those two are exact, or found by beam search
+    zero: float | None = None  # p(target) with every embedding of a selectable token set to 0
+    soft_kept: Floats | None = None  # p(target), embeddings kept at random by score; one a draw
+    soft_removed: Floats | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """All that evaluation saw of one example: every metric can be computed again from it."""
+    """All that is known of one example. What an outside tool does not tell is None or empty."""
 
     id: str
     segments: tuple[str, ...]
     label: Label | None
-    predicted: Label
-    probabilities: tuple[float, ...]  # in label order
+    predicted: Label | None
+    labels: tuple[Label, ...]  # what the probabilities stand for
+    probabilities: Floats
     sequences: tuple[Scored, ...]  # one, or one for each choice
-    budgets: tuple[float, ...]
-    removed: tuple[float, ...]  # per budget: p(predicted) without the rationale
-    kept: tuple[float, ...]  # per budget: p(predicted) from the rationale alone
-    removal: str
+    budgets: Floats  # per cent of the tokens
+    target: Label | None  # whose probability is followed: the prediction's, unless asked otherwise
+    views: tuple[Views, ...] = ()  # the first is what the main metrics use
+    draws: tuple[Draw, ...] = ()  # random scores, removed as in the first of `views`
+    probes: Probes | None = None
+    seconds: float | None = None  # to predict and score it, its share of the batch
+    token_forwards: float | None = None  # tokens the encoder ran for that, padding included, its share
+    convergence_delta: float | None = None  # of integrated gradients
     truncated: int = 0
     choices: tuple[str, ...] | None = None
+    trained_removal: str | None = None  # what training removed tokens by, if it did
 
     @property
     def full(self) -> float:
-        """p(predicted) from the whole text."""
-        return max(self.probabilities)
+        """p(target) from the whole text; NaN if nobody told."""
+        return self.of_target([self.probabilities])[0] if self.probabilities else float("nan")
 
+    @property
+    def removed(self) -> Floats:
+        """Per budget: p(target) without the rationale."""
+        return self.of_target(self.views[0].removed) if self.views else ()
 
-NAMES = tuple(field.name for field in fields(Record))
-SCORED_NAMES = tuple(field.name for field in fields(Scored))
+    @property
+    def kept(self) -> Floats:
+        """Per budget: p(target) from the rationale alone."""
+        return self.of_target(self.views[0].kept) if self.views else ()
 
+    @property
+    def removal(self) -> str | None:
+        """How tokens are taken out for the main metrics."""
+        return self.views[0].removal if self.views else None
 
-def batch_records(
-    step: Step,
-    examples: Sequence[Example],
-    encoded: Sequence[Encoded],
-    answers: Callable[[int], Sequence[Label]],
-) -> list[Record]:
-    """One record per example of the batch; `answers` says what so many logits stand for."""
-    probabilities, targets = step.full.logits.float().softmax(-1).tolist(), step.target.tolist()
-    removed = target_probability(step.dropped_logits, step.target)
-    kept = target_probability(step.kept_logits, step.target)
-    scored = batch_scores(step, [tokens for one in encoded for tokens in one.sequences])
-    found = []
-    for row, (example, one) in enumerate(zip(examples, encoded, strict=True)):
-        labels = answers(len(one.sequences))
-        found.append(
-            Record(
-                id=example.id,
-                segments=example.segments,
-                label=example.label,
-                predicted=labels[targets[row]],
-                probabilities=tuple(probabilities[row][: len(labels)]),
-                sequences=tuple(next(scored) for _ in one.sequences),
-                budgets=tuple(step.budgets),
-                removed=removed[row],
-                kept=kept[row],
-                removal=step.perturber.removal,
-                truncated=one.truncated,
-                choices=example.choices,
-            )
+    @property
+    def length(self) -> int:
+        """Selectable tokens of the longest sequence."""
+        return max((len(one.tokens) for one in self.sequences), default=0)
+
+    def of_target(self, distributions: Sequence[Floats]) -> Floats:
+        """p(target) of each distribution."""
+        number = self.labels.index(self.target)
+        return tuple(one[number] for one in distributions)
+
+    def drawn(self, number: int) -> Record:
+        """The record of one of the random draws, as if its scores were the system's."""
+        draw = self.draws[number]
+        sequences = tuple(
+            replace(one, scores=scores, selected=selected, chosen=None)
+            for one, scores, selected in zip(self.sequences, draw.scores, draw.selected, strict=True)
         )
+        return replace(
+            self,
+            sequences=sequences,
+            views=(draw.views,),
+            draws=(),
+            probes=draw.probes,
+            seconds=None,
+            token_forwards=None,
+            convergence_delta=None,
+        )
+
+
+PARTS: dict[str, type] = {"sequences": Scored, "views": Views, "draws": Draw, "probes": Probes}
+INSIDE: dict[type, dict[str, type]] = {Record: PARTS, Draw: {"views": Views, "probes": Probes}}
+
+
+def plain(record: Any) -> dict[str, Any]:
+    """A record, or a part of one, as dictionaries, lists and numbers."""
+    # By hand, as `asdict` copies every number of every tuple.
+    found = {field.name: getattr(record, field.name) for field in fields(record)}
+    for name in INSIDE.get(type(record), ()):
+        value = found[name]
+        found[name] = [plain(one) for one in value] if isinstance(value, tuple) else value and plain(value)
     return found
 
 
-def batch_scores(step: Step, sequences: Sequence[Tokens]) -> Iterator[Scored]:
-    """What was thought of the selectable tokens of every sequence of the batch."""
-    scores = step.scores.double().cpu().numpy()  # [D, T]
-    masks = step.masks.cpu().numpy()  # [K, D, T]
-    for row, tokens in enumerate(sequences):
-        places = tokens.selectable.nonzero()[0]
-        gold = tokens.rationale
-        yield Scored(
-            tokens=tuple(map(tuple, tokens.spans[places].tolist())),
-            scores=tuple(scores[row, places].tolist()),
-            gold=None if gold is None else tuple(gold[places].tolist()),
-            selected=tuple(tuple(mask.nonzero()[0].tolist()) for mask in masks[:, row, places]),
-        )
-
-
-def target_probability(logits: Tensor, target: Tensor) -> list[tuple[float, ...]]:
-    """p(target) for every view: [K, B, C] to B tuples of K."""
-    chosen = target.expand(logits.shape[:-1])[..., None]
-    return list(map(tuple, logits.float().softmax(-1).gather(-1, chosen).squeeze(-1).T.tolist()))
-
-
-def as_line(record: Record) -> str:
-    """The record as a line of JSON."""
-    # By hand, as `asdict` copies every number of every tuple.
-    plain = {name: getattr(record, name) for name in NAMES}
-    plain["sequences"] = [{name: getattr(one, name) for name in SCORED_NAMES} for one in record.sequences]
-    return json.dumps(plain, ensure_ascii=False) + "\n"
-
-
-def as_jsonl(records: Iterable[Record]) -> str:
-    """One JSON object a line."""
-    return "".join(map(as_line, records))
-
-
-def read_records(path: Path) -> list[Record]:
-    """The records of a file."""
-    with path.open(encoding="utf-8", newline="\n") as file:  # texts may hold other ends of lines
-        return [record_from(json.loads(line)) for line in file]
-
-
-def record_from(plain: Mapping[str, Any]) -> Record:
-    """A record from its JSON form."""
-
-    def frozen(value: Any) -> Any:
-        return tuple(frozen(one) for one in value) if isinstance(value, list) else value
-
-    values = {name: frozen(value) for name, value in plain.items() if name != "sequences"}
-    sequences = tuple(
-        Scored(**{name: frozen(value) for name, value in one.items()}) for one in plain["sequences"]
+def record_from(values: Any, kind: type = Record) -> Any:
+    """A record, or a part of one, from its plain form."""
+    inside = INSIDE.get(kind, {})
+    return kind(
+        **{
+            name: _part(value, inside[name]) if name in inside and value is not None else _frozen(value)
+            for name, value in values.items()
+        }
     )
-    return Record(sequences=sequences, **values)
+
+
+def _part(value: Any, kind: type) -> Any:
+    if isinstance(value, list):
+        return tuple(record_from(one, kind) for one in value)
+    return record_from(value, kind)
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value

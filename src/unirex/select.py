@@ -20,6 +20,12 @@ def budget_counts(tokens: Tensor, budget: float) -> Tensor:
     return (tokens.double() * budget / 100).round().clamp(min=1).long().minimum(tokens)
 
 
+def ranks(scores: Tensor, selectable: Tensor) -> Tensor:
+    """Places by score [B, T]: 0 is the highest, of equals the leftmost; what cannot be selected is last."""
+    ordered = scores.detach().masked_fill(~selectable, float("-inf")).argsort(descending=True, stable=True)
+    return ordered.argsort()
+
+
 def top_k(scores: Tensor, selectable: Tensor, budgets: Sequence[float]) -> Tensor:
     """The highest-scored tokens for every budget; of equals the leftmost. No gradient flows.
 
@@ -31,11 +37,9 @@ def top_k(scores: Tensor, selectable: Tensor, budgets: Sequence[float]) -> Tenso
     Returns:
         [K, B, T] bool.
     """
-    ranked = scores.detach().masked_fill(~selectable, float("-inf")).argsort(descending=True, stable=True)
-    rank = ranked.argsort()  # [B, T]: 0 is the highest
     tokens = selectable.sum(-1)
     counts = torch.stack([budget_counts(tokens, budget) for budget in budgets])  # [K, B]
-    return (rank < counts[..., None]) & selectable
+    return (ranks(scores, selectable) < counts[..., None]) & selectable
 
 
 def threshold(scores: Tensor, selectable: Tensor, *, above: float = 0.0) -> Tensor:

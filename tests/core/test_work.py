@@ -197,11 +197,12 @@ def test_one_side_of_faithfulness_runs_only_its_own_views(build, objective, kept
 def test_evaluation_runs_each_distinct_view_once(build):
     system, _ = build("slm-fp")
     with watched(system.model.task.encoder) as work:
-        evaluate(system, examples(), floor=False)
+        evaluate(system, examples(), beside=(), draws=0)
     assert_work("evaluate", work, needed(BUDGETS))
     with watched(system.model.task.encoder) as both:
-        evaluate(system, examples())
-    assert both.real == 2 * needed(BUDGETS) - WHOLE, "the floor has its own views, not its own prediction"
+        evaluate(system, examples(), beside=("attention_mask",), draws=3)
+    once = needed(BUDGETS) - WHOLE
+    assert both.real == WHOLE + 5 * once, "other removals and random scores have views, not predictions"
 
 
 def test_explaining_reads_each_text_once(build):

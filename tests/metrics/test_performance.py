@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from sklearn import metrics as sklearn_metrics
 
 from unirex.metrics import accuracy, binary_f1, macro_f1
+from unirex.metrics.performance import ClassRow, class_report, class_report_of, micro_f1, micro_f1_of
 
 LABELS = (["neg", "pos"], ["entailment", "neutral", "contradiction"], [0, 1, 2], [False, True])
 PAIRS = st.sampled_from(LABELS).flatmap(
@@ -39,6 +40,56 @@ def test_binary_f1_is_scikit_learns(pairs):
     assert binary_f1(predicted, gold, labels=(0, 1)) == pytest.approx(expected)
 
 
+@given(PAIRS)
+def test_micro_f1_of_all_labels_is_accuracy_and_scikit_learns(pairs):
+    predicted, gold = sides(pairs)
+    expected = sklearn_metrics.f1_score(gold, predicted, average="micro", zero_division=0)
+    assert micro_f1(predicted, gold) == pytest.approx(expected) == pytest.approx(accuracy(predicted, gold))
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("abc")), min_size=1))
+def test_micro_f1_of_some_labels_is_scikit_learns(pairs):
+    predicted, gold = sides(pairs)
+    expected = sklearn_metrics.f1_score(gold, predicted, labels=["a", "b"], average="micro", zero_division=0)
+    assert micro_f1(predicted, gold, labels=("a", "b")) == pytest.approx(expected)
+
+
+@given(PAIRS)
+def test_the_class_report_is_scikit_learns(pairs):
+    predicted, gold = sides(pairs)
+    rows = class_report(predicted, gold)
+    columns = sklearn_metrics.precision_recall_fscore_support(gold, predicted, zero_division=0)
+    assert [(one.precision, one.recall, one.f1, one.support) for one in rows.values()] == [
+        pytest.approx(expected) for expected in zip(*columns, strict=True)
+    ]
+
+
+@given(PAIRS)
+def test_the_class_report_has_the_macro_f1_and_every_text(pairs):
+    predicted, gold = sides(pairs)
+    rows = class_report(predicted, gold).values()
+    assert sum(one.f1 for one in rows) / len(rows) == pytest.approx(macro_f1(predicted, gold))
+    assert sum(one.support for one in rows) == len(pairs)
+
+
+@given(PAIRS.flatmap(lambda pairs: st.tuples(st.just(pairs), st.permutations(pairs))))
+def test_the_order_of_texts_does_not_matter(both):
+    (predicted, gold), (mixed, beside) = map(sides, both)
+    for one in (accuracy, macro_f1, micro_f1, binary_f1, class_report):
+        assert one(predicted, gold) == one(mixed, beside)
+
+
+def test_a_report_has_the_labels_asked_for_in_their_order():
+    counts = {("a", "a"): 3, ("a", "b"): 1}
+    rows = class_report_of(counts, ("b", "a", "c"))
+    assert list(rows) == ["b", "a", "c"]
+    assert rows["a"] == ClassRow(precision=3 / 4, recall=1.0, f1=6 / 7, support=3)
+    assert rows["b"] == ClassRow(precision=0.0, recall=0.0, f1=0.0, support=1)
+    assert rows["c"] == ClassRow(precision=0.0, recall=0.0, f1=0.0, support=0)
+    assert micro_f1_of(counts) == 3 / 4
+    assert micro_f1_of(counts, labels=("c",)) == 0.0
+
+
 def test_binary_f1_of_the_last_label_unless_another_is_given():
     predicted, gold = ["hate", "not_hate", "hate"], ["hate", "hate", "not_hate"]
     assert binary_f1(predicted, gold, labels=("not_hate", "hate")) == 2 * 1 / (2 + 2)
@@ -56,10 +107,11 @@ def test_labels_of_mixed_types_do_not_break_the_order():
 
 
 def test_nothing_to_score_is_not_a_score():
-    assert all(math.isnan(metric([], [])) for metric in (accuracy, macro_f1, binary_f1))
+    assert all(math.isnan(metric([], [])) for metric in (accuracy, macro_f1, binary_f1, micro_f1))
+    assert class_report([], []) == {}
 
 
-@pytest.mark.parametrize("metric", [accuracy, macro_f1, binary_f1])
+@pytest.mark.parametrize("metric", [accuracy, macro_f1, micro_f1, binary_f1, class_report])
 def test_unequal_lengths_are_refused(metric):
     with pytest.raises(ValueError, match="2 predictions for 1 gold labels"):
         metric(["a", "b"], ["a"])

@@ -12,22 +12,24 @@ ROWS = {
         "comprehensiveness": 0.25,
         "auprc": 0.5,
         "csd@5": 0.1,
+        "auprc/correct": 0.6,
     },
-    "random 🎲": {"accuracy": 0.5, "sufficiency": math.nan, "seconds": 1.5},
+    "random 🎲": {"accuracy": 0.5, "sufficiency": math.nan, "my own": 1.5},
 }
 
 
 def test_numbers_are_shown_the_way_they_are_read():
     assert table(ROWS).splitlines() == [
-        "           Acc ↑  Comp ↑  Suff ↓  AUPRC ↑  seconds",
-        "slm-fp      93.5   0.250   0.000     50.0        –",
-        "random 🎲   50.0       –       –        –    1.500",
+        "           Acc ↑  Comp ↑  Suff ↓  AUPRC ↑  my own",
+        "slm-fp      93.5   0.250   0.000     50.0       –",
+        "random 🎲   50.0       –       –        –   1.500",
     ]
 
 
-def test_columns_follow_the_desiderata_and_leave_out_single_budgets_unless_asked():
-    assert columns_of(ROWS) == ["accuracy", "comprehensiveness", "sufficiency", "auprc", "seconds"]
+def test_columns_follow_the_desiderata_and_leave_out_budgets_and_parts_unless_asked():
+    assert columns_of(ROWS) == ["accuracy", "comprehensiveness", "sufficiency", "auprc", "my own"]
     assert table(ROWS, ["csd@5"]).splitlines()[0].strip() == "CSD@5 ↑"
+    assert table(ROWS, ["auprc/correct"]).splitlines()[0].strip() == "AUPRC correct ↑"
 
 
 def test_markdown_has_the_same_cells():
@@ -37,6 +39,17 @@ def test_markdown_has_the_same_cells():
         "|:--|--:|--:|",
         "| slm-fp | 93.5 | 0.000 |",
         "| random 🎲 | 50.0 | – |",
+    ]
+
+
+def test_intervals_stand_under_their_numbers_in_the_same_units():
+    known = {"accuracy": (0.9, 0.95), "sufficiency": (-0.01, 0.02), "comprehensiveness": (math.nan, math.nan)}
+    keys = ["accuracy", "comprehensiveness", "sufficiency"]
+    assert table(ROWS, keys, {"slm-fp": known}).splitlines() == [
+        "               Acc ↑  Comp ↑           Suff ↓",
+        "slm-fp          93.5   0.250            0.000",
+        "  95 %     90.0–95.0          -0.010 to 0.020",
+        "random 🎲       50.0       –                –",
     ]
 
 

@@ -75,7 +75,7 @@ def test_the_naive_step_has_our_loss_and_our_gradients(work):
 
 def test_the_naive_evaluation_finds_our_figures(work):
     examples = work.examples(10)
-    results = evaluate(work.system, examples, floor=False, batch_size=4)
+    results = evaluate(work.system, examples, draws=0, batch_size=4)
     naive = NaiveModel(work.system).eval()
     found = naive_evaluation(naive, work.system.tokenizer, examples, width=30, batch_size=3)
     assert metrics_cost.largest_difference(found, results) < 1e-5

@@ -13,6 +13,7 @@ import torch
 
 from planted import planted
 from unirex.cli import main
+from unirex.data import load_dataset
 
 ROWS = [
     {"text": e.text, "label": e.label, "rationale": [list(s) for s in e.rationale[0]], "split": split}
@@ -95,8 +96,51 @@ def test_evaluate_takes_other_extractors_budgets_and_removals(trained, reviews, 
     code, _, err = run(capsys, "evaluate", trained, "--data", reviews, *options)
     assert code == 0, err
     record = json.loads((tmp_path / "out/records.jsonl").read_text("utf-8").splitlines()[0])
-    assert record["budgets"] == [10, 50] and record["removal"] == "mask_token"
+    assert record["budgets"] == [10, 50] and record["views"][0]["removal"] == "mask_token"
     assert len((tmp_path / "out/records.jsonl").read_text("utf-8").splitlines()) == 80
+
+
+def test_metrics_are_computed_again_from_records_bit_for_bit(trained, reviews, capsys, tmp_path):
+    out = tmp_path / "out"
+    code, printed, err = run(
+        capsys, "evaluate", trained, "--data", reviews, "--probes", "curves", "--draws", "2", "--out", out
+    )
+    assert code == 0, err
+    assert "mask_token (held out)" in printed and "attention_mask (trained with)" in printed
+    saved = json.loads((out / "metrics.json").read_text("utf-8"))
+    for place in (out, out / "records.jsonl", out / "records.parquet"):
+        code, again, err = run(capsys, "evaluate", "--from-records", place, "--out", tmp_path / "again")
+        assert code == 0, err
+        assert again.splitlines()[:-1] == printed.splitlines()[:-1], "the same table"
+        read = json.loads((tmp_path / "again/metrics.json").read_text("utf-8"))
+        for part in ("system", "labels", "texts", "metrics", "intervals", "floor", "classes"):
+            assert read[part] == saved[part]
+
+
+def test_what_another_tool_said_is_scored(reviews, capsys, tmp_path):
+    said = tmp_path / "theirs.jsonl"
+    lines = [
+        {"id": one.id, "label": one.label, "scores": [[*span, 1.0] for span in one.rationale[0]]}
+        for one in load_dataset(reviews)["test"]
+    ]
+    said.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    code, printed, err = run(capsys, "evaluate", "--predictions", said, "--data", reviews)
+    assert code == 0, err
+    assert "theirs" in printed and "100.0" in printed
+    told = fails(capsys, "evaluate", "--predictions", said, "--data", reviews, "--split", "all")
+    assert "reviews-1" in told, "an example without a line is named"
+
+
+def test_evaluate_needs_one_thing_to_evaluate(trained, reviews, capsys, tmp_path):
+    assert "give one of these" in fails(capsys, "evaluate")
+    assert "give one of these" in fails(capsys, "evaluate", trained, "--from-records", tmp_path)
+    assert "needs --data" in fails(capsys, "evaluate", trained)
+    assert "no records" in fails(capsys, "evaluate", "--from-records", tmp_path)
+    assert "unknown probe 'curve'" in fails(
+        capsys, "evaluate", trained, "--data", reviews, "--probes", "curve"
+    )
+    bad = fails(capsys, "evaluate", trained, "--data", reviews, "--records", "xml")
+    assert "unknown format of records 'xml'" in bad
 
 
 def test_all_rows_of_a_table_are_read_as_a_stream(trained, reviews, capsys, tmp_path, monkeypatch):

@@ -15,7 +15,12 @@ from tiny import build_model
 from unirex.batch import Encoded, collate
 from unirex.errors import UserError
 from unirex.evaluation import evaluate, evaluate_to, evaluated
-from unirex.records import Record, read_records
+from unirex.objectives import Objectives
+from unirex.objectives.comprehensiveness import Comprehensiveness
+from unirex.probing import PROBES
+from unirex.record_files import read_records, write_records
+from unirex.records import Record
+from unirex.summary import Summary
 from unirex.system import System
 from unirex.tally import aggregate
 
@@ -74,14 +79,18 @@ def test_metrics_come_out_of_the_records_file_bit_for_bit(system, tmp_path):
     results.save(tmp_path)
     again = aggregate(read_records(tmp_path / "records.jsonl"), system.labels)
     assert again == results.metrics
-    assert json.loads((tmp_path / "metrics.json").read_text())["vanilla + shared-lm"] == results.metrics
+    saved = json.loads((tmp_path / "metrics.json").read_text())
+    assert saved["system"] == "vanilla + shared-lm" and saved["metrics"] == results.metrics
+    again = aggregate(read_records(tmp_path / "records.parquet"), system.labels)
+    assert again == results.metrics
 
 
 def test_any_text_survives_the_records_file(system, tmp_path):
     odd = unirex.Example("odd", ("a good\u2028film\u0085\U0001f600",), "pos", (((2, 6),),))
     results = evaluate(system, [odd])
     results.save(tmp_path)
-    assert read_records(tmp_path / "records.jsonl") == list(results.records)
+    for ending in ("jsonl", "parquet"):
+        assert tuple(read_records(tmp_path / f"records.{ending}")) == results.records
 
 
 def test_budgets_must_be_shares(system):
@@ -107,7 +116,8 @@ def test_records_keep_the_order_and_the_text_of_the_examples(system):
 
 def test_batching_does_not_change_the_numbers(system):
     one, many = (evaluate(system, DATA["test"], batch_size=size).metrics for size in (1, 24))
-    assert one == pytest.approx(many, abs=1e-5)
+    cost = {"seconds": 0, "token_forwards": 0}
+    assert one | cost == pytest.approx(many | cost, abs=1e-5)
 
 
 def test_a_floor_of_random_scores_stands_beside_every_system(system):
@@ -117,7 +127,7 @@ def test_a_floor_of_random_scores_stands_beside_every_system(system):
     assert results.rows[floor]["accuracy"] == results.metrics["accuracy"]
     assert results.rows[floor]["auprc"] != results.metrics["auprc"]
     assert "random scores" in results.table()
-    assert not evaluate(system, DATA["test"], floor=False).floor
+    assert not evaluate(system, DATA["test"], draws=0).floor
 
 
 def test_texts_without_gold_do_not_count_for_plausibility(system):
@@ -125,7 +135,7 @@ def test_texts_without_gold_do_not_count_for_plausibility(system):
     mixed = evaluate(system, [*bare, *DATA["test"][12:]]).metrics
     assert mixed["auprc"] == pytest.approx(evaluate(system, DATA["test"][12:]).metrics["auprc"])
     assert "auprc" not in evaluate(system, bare).metrics
-    assert "–" not in evaluate(system, bare).table()
+    assert "AUPRC" not in evaluate(system, bare).table()
 
 
 def test_a_perfect_and_a_perverse_extractor_bound_plausibility(system):
@@ -168,20 +178,28 @@ def test_a_stream_comes_to_the_same_as_all_at_once(system, tmp_path):
     results = evaluate(system, DATA["test"])
     results.save(tmp_path / "whole")
     summary = evaluate_to(tmp_path / "stream", system, iter(DATA["test"]))
-    assert summary.rows == results.rows and summary.count == 24 and summary.table() == results.table()
-    for name in ("records.jsonl", "random_records.jsonl", "metrics.json"):
-        assert (tmp_path / "stream" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
-    for name, row in zip(("records.jsonl", "random_records.jsonl"), summary.rows.values(), strict=True):
-        assert aggregate(read_records(tmp_path / "stream" / name), system.labels) == row
+    assert summary.count == 24 and summary.table() == results.table()
+    for one, other in zip(summary.rows.values(), results.rows.values(), strict=True):
+        assert {**one, "seconds": 0} == {**other, "seconds": 0}
+    for ending in ("jsonl", "parquet"):
+        streamed, whole = (
+            [replace(one, seconds=0) for one in read_records(tmp_path / name / f"records.{ending}")]
+            for name in ("stream", "whole")
+        )
+        assert streamed == whole
+        again = Summary.of("again", read_records(tmp_path / "stream" / f"records.{ending}"), system.labels)
+        assert list(again.rows.values()) == list(summary.rows.values())
+        assert again.intervals == summary.intervals
 
 
 def test_windows_keep_the_order_and_the_numbers(system, monkeypatch):
     whole = evaluate(system, DATA["test"])
     monkeypatch.setattr("unirex.streaming.WINDOW", 5)
-    pairs = list(evaluated(system, iter(DATA["test"]), batch_size=3))
-    assert [own.id for own, _ in pairs] == [chance.id for _, chance in pairs] == [e.id for e in DATA["test"]]
-    for (own, chance), record, floor in zip(pairs, whole.records, whole.floor, strict=True):
+    records = list(evaluated(system, iter(DATA["test"]), batch_size=3))
+    assert [record.id for record in records] == [example.id for example in DATA["test"]]
+    for own, record in zip(records, whole.records, strict=True):
         assert own.removed == pytest.approx(record.removed, abs=1e-5)
+        chance, floor = own.drawn(2), record.drawn(2)
         assert chance.kept == pytest.approx(floor.kept, abs=1e-5)
         assert [one.selected for one in chance.sequences] == [one.selected for one in floor.sequences]
 
@@ -196,7 +214,7 @@ def alive(system, count, monkeypatch):
             read.append(number)
             yield replace(DATA["test"][number % 24], id=str(number))
 
-    for number, _ in enumerate(evaluated(system, texts(), budgets=[50], floor=False)):
+    for number, _ in enumerate(evaluated(system, texts(), budgets=[50], draws=0)):
         assert len(read) <= number + 16, "no more than a window is read ahead"
         if number % 32 == 0:
             peak = max(peak, sum(type(one) in (Record, Encoded) for one in gc.get_objects()))
@@ -232,8 +250,7 @@ def test_a_failed_evaluation_keeps_the_one_before(system, tmp_path):
 def test_texts_that_were_cut_are_told_once_after_the_last(encoders, caplog):
     folder = encoders("bert")
     system = System(build_model(folder, pooling="mean", max_length=6), AutoTokenizer.from_pretrained(folder))
-    pairs = evaluated(system, iter(DATA["test"]), floor=False)
-    cut = [record.truncated for record, _ in pairs]
+    cut = [record.truncated for record in evaluated(system, iter(DATA["test"]), draws=0)]
     told = [one.getMessage() for one in caplog.records]
     assert len(told) == 1 and f"{sum(map(bool, cut))} of 24 texts" in told[0]
     assert f"{sum(cut)} tokens were left out" in told[0]
@@ -244,3 +261,104 @@ def test_what_is_done_is_told_after_every_batch(system):
     for _ in evaluated(system, DATA["test"], batch_size=10, advance=done.append):
         assert sum(done) == 24  # one window: all of it ran before the first answer
     assert done == [10, 10, 4]
+
+
+# What stands beside the main metrics: other removals, random scores, probes, the gold label's probability.
+
+
+def test_a_removal_training_never_saw_stands_beside_the_one_it_used(encoders):
+    folder = encoders("bert")
+    objectives = Objectives(comprehensiveness=Comprehensiveness(weight=0.5))
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    taught = System(build_model(folder, pooling="mean", objectives=objectives), tokenizer)
+    record = evaluate(taught, DATA["test"][:3], draws=0).records[0]
+    assert [views.removal for views in record.views] == ["delete", "attention_mask", "mask_token"]
+    assert record.trained_removal == "attention_mask"
+    record = evaluate(taught, DATA["test"][:3], removal="mask_token", draws=0).records[0]
+    assert [views.removal for views in record.views] == ["mask_token", "attention_mask", "pad_token"]
+    plain = System(build_model(folder, pooling="mean", objectives=Objectives()), tokenizer)
+    record = evaluate(plain, DATA["test"][:3], draws=0).records[0]
+    assert [views.removal for views in record.views] == ["delete", "mask_token"]
+    assert record.trained_removal is None
+
+
+def test_metrics_under_another_removal_are_those_of_evaluating_with_it(system):
+    beside = evaluate(system, DATA["test"], beside=["mask_token", "delete", "pad_token"], draws=0)
+    assert [views.removal for views in beside.records[0].views] == ["delete", "mask_token", "pad_token"]
+    for removal in ("mask_token", "pad_token"):
+        alone = evaluate(system, DATA["test"], removal=removal, beside=(), draws=0).metrics
+        for name in ("comprehensiveness", "sufficiency", "csd"):
+            assert beside.metrics[f"{name}/{removal}"] == pytest.approx(alone[name], abs=1e-6)
+
+
+def test_the_floor_is_the_mean_of_its_draws(system):
+    results = evaluate(system, DATA["test"], draws=3)
+    drawn = [aggregate(records, system.labels) for records in results.floor]
+    assert len({one["auprc"] for one in drawn}) == 3, "each draw is another one"
+    floor = results.summary.floor_metrics
+    for name in ("comprehensiveness", "auprc"):
+        values = [one[name] for one in drawn]
+        assert floor[name] == pytest.approx((np.mean(values), np.std(values, ddof=1)))
+    with pytest.raises(UserError, match="draws -1"):
+        evaluate(system, DATA["test"], draws=-1)
+
+
+def test_probes_bring_their_metrics_and_survive_the_files(system, tmp_path):
+    results = evaluate(system, DATA["test"][:6], draws=2, probes=PROBES)
+    extra = {
+        "normalised_comprehensiveness",
+        "decision_flip_first",
+        "decision_flip_fraction",
+        "deletion_auc",
+        "insertion_auc",
+        "loo_correlation",
+        "naopc",
+        "soft_sufficiency",
+        "soft_comprehensiveness",
+    }
+    assert extra < results.metrics.keys() and extra < results.summary.floor_metrics.keys()
+    assert not extra & evaluate(system, DATA["test"][:6], draws=0).metrics.keys()
+    results.save(tmp_path)
+    for ending in ("jsonl", "parquet"):
+        assert tuple(read_records(tmp_path / f"records.{ending}")) == results.records
+    with pytest.raises(UserError, match="unknown probe 'curve'; did you mean 'curves'"):
+        evaluate(system, DATA["test"][:6], probes=["curve"])
+
+
+def test_the_gold_label_can_be_followed_instead_of_the_prediction(system):
+    records = evaluate(system, DATA["test"], target="gold", draws=0).records
+    wrong = [one for one in records if one.predicted != one.label]
+    assert wrong and all(one.target == one.label for one in records)
+    for record in wrong:
+        assert record.full == record.probabilities[record.labels.index(record.label)] < 0.5
+
+
+def test_plausibility_is_told_apart_for_right_and_wrong_predictions(system):
+    results = evaluate(system, DATA["test"], draws=0)
+    right = [one for one in results.records if one.predicted == one.label]
+    wrong = [one for one in results.records if one.predicted != one.label]
+    assert right and wrong
+    assert results.metrics["auprc/correct"] == aggregate(right, system.labels)["auprc"]
+    assert results.metrics["auprc/wrong"] == aggregate(wrong, system.labels)["auprc"]
+
+
+def test_labels_of_any_type_survive_parquet(system, tmp_path):
+    record = evaluate(system, DATA["test"][:1], draws=1).records[0]
+    for labels in ((0, 1), (False, True), (0.5, 1.0), ("a", 1)):
+        changed = replace(record, labels=labels, label=labels[0], predicted=labels[1], target=labels[1])
+        write_records(tmp_path / "records.parquet", [changed])
+        (read,) = read_records(tmp_path / "records.parquet")
+        assert read == changed and type(read.label) is type(labels[0])
+
+
+def test_files_that_hold_no_records_are_named(tmp_path):
+    for name, content, said in (
+        ("a.jsonl", "{nonsense\n", "a.jsonl:1: not valid JSON"),
+        ("b.jsonl", '{"id": "1"}\n', "b.jsonl:1: not a record"),
+        ("c.parquet", "nonsense", "c.parquet: not a Parquet file"),
+    ):
+        (tmp_path / name).write_text(content)
+        with pytest.raises(UserError, match=said):
+            list(read_records(tmp_path / name))
+    with pytest.raises(UserError, match="no such file"):
+        list(read_records(tmp_path / "d.jsonl"))

@@ -15,7 +15,7 @@ from unirex.cli import main
 from unirex.data.example import Example, choice_label
 from unirex.errors import UserError
 from unirex.methods import method_names, method_settings
-from unirex.records import read_records
+from unirex.record_files import read_records
 from unirex.tally import aggregate
 
 QUICK = {"epochs": 1, "learning_rate": 4e-3, "batch_size": 4}
@@ -70,10 +70,10 @@ def test_every_metric_is_a_number_and_records_come_back(fitted, kind, method, tm
         assert {"accuracy", "comprehensiveness", "sufficiency", "csd", "auprc", "token_f1"} < row.keys()
         assert all(math.isfinite(value) for value in row.values())
     results.save(tmp_path)
-    for name, records in (("records", results.records), ("random_records", results.floor)):
-        read = read_records(tmp_path / f"{name}.jsonl")
-        assert tuple(read) == records
-        assert aggregate(read, system.labels) == aggregate(records, system.labels)
+    for ending in ("jsonl", "parquet"):
+        read = tuple(read_records(tmp_path / f"records.{ending}"))
+        assert read == results.records
+        assert aggregate(read, system.labels) == results.metrics
     for record, example in zip(results.records, data["test"], strict=True):
         check_record(record, example)
 
@@ -146,8 +146,8 @@ def test_an_answer_does_not_depend_on_the_others_of_its_batch(fitted, kind, meth
             assert probability == pytest.approx(among_others.probabilities[name], abs=1e-5)
         scores = [token.score for token in one.tokens]
         assert scores == pytest.approx([token.score for token in among_others.tokens], abs=1e-5)
-    alone = unirex.evaluate(system, texts, batch_size=1, floor=False)
-    for one, other in zip(alone.records, unirex.evaluate(system, texts, floor=False).records, strict=True):
+    alone = unirex.evaluate(system, texts, batch_size=1, draws=0)
+    for one, other in zip(alone.records, unirex.evaluate(system, texts, draws=0).records, strict=True):
         assert one.removed == pytest.approx(other.removed, abs=1e-5)
         assert one.kept == pytest.approx(other.kept, abs=1e-5)
 
@@ -159,7 +159,7 @@ def test_another_extractor_explains_every_kind(fitted, kind, extractor):
     system = fitted(kind).with_extractor(extractor)
     for example, told in zip(data["test"], system.explain(list(data["test"])), strict=True):
         check_explanation(told, example, rationale_segments=data.info.rationale_segments)
-    metrics = unirex.evaluate(system, data["test"], floor=False).metrics
+    metrics = unirex.evaluate(system, data["test"], draws=0).metrics
     assert all(math.isfinite(value) for value in metrics.values())
 
 
@@ -226,7 +226,7 @@ def test_only_rationale_segments_are_selected_and_removed(learner):
     system = fit(learner, data)
     for told in system.explain(list(data["test"]), budget=100):
         assert {(token.segment, token.selected) for token in told.tokens} == {(0, False), (1, True)}
-    results = unirex.evaluate(system, data["test"], budgets=[100], floor=False)
+    results = unirex.evaluate(system, data["test"], budgets=[100], draws=0)
     for record, example in zip(results.records, data["test"], strict=True):
         assert {segment for segment, _, _ in record.sequences[0].tokens} == {1}
         assert record.kept == pytest.approx((record.full,), abs=1e-5)
@@ -263,7 +263,7 @@ def test_losses_are_means_over_examples_however_many_choices_they_have(learner, 
     system = unirex.fit(
         "vanilla", data, encoder=str(learner), training=still, progress=False, out=tmp_path / "run"
     )
-    records = unirex.evaluate(system, data["train"], floor=False).records
+    records = unirex.evaluate(system, data["train"], draws=0).records
     losses = [-math.log(record.probabilities[ord(record.label) - ord("A")]) for record in records]
     row = next(csv.DictReader((tmp_path / "run/metrics.csv").open()))
     assert float(row["loss/task"]) == pytest.approx(sum(losses) / len(losses), abs=1e-4)
@@ -275,7 +275,7 @@ def test_the_label_is_the_choice_that_is_shown_even_if_all_are_alike(learner):
         system.model.task.head.weight.mul_(1e-9)
         system.model.task.head.bias.zero_()
     examples = KINDS["choice"][0]["test"]
-    records = unirex.evaluate(system, examples, floor=False).records
+    records = unirex.evaluate(system, examples, draws=0).records
     for example, told, record in zip(examples, system.explain(list(examples)), records, strict=True):
         check_explanation(told, example)
         assert record.predicted == told.label

@@ -48,12 +48,17 @@ class IntegratedGradients(Attribution):
         embeds, start, line = embeddings(full), baseline(full), quadrature(self.steps)
         return (embeds - start) * line_gradient(full, start, embeds, line, target, create_graph=create_graph)
 
-    def convergence_delta(self, full: Pass, target: Tensor) -> Tensor:
-        """How far the scores are from summing up to F(x) - F(baseline): [B], 0 is exact."""
-        target = full.text_target(target)
+    def convergence_delta(self, full: Pass, target: Tensor, scores: Tensor | None = None) -> Tensor:
+        """How far the attributions are from summing up to F(x) - F(baseline): [D], 0 is exact.
+
+        `scores` [D, T], if they are at hand and plain sums, save computing the attributions again.
+        """
+        chosen = full.text_target(target)
         with torch.no_grad():
-            whole = target_logits(full.task, full.batch, embeddings(full), target)
-            nothing = target_logits(full.task, full.batch, baseline(full), target)
+            whole = target_logits(full.task, full.batch, embeddings(full), chosen)
+            nothing = target_logits(full.task, full.batch, baseline(full), chosen)
+        if scores is not None and self.pooling is None:
+            return scores.sum(-1) - (whole - nothing)
         with torch.enable_grad():
-            attributions = self.attribute(full, target, create_graph=False).detach()
+            attributions = self.attribute(full, chosen, create_graph=False).detach()
         return attributions.sum((-2, -1)) - (whole - nothing)

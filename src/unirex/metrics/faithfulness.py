@@ -17,6 +17,7 @@ Floats = NDArray[np.float64]
 Divisor = Literal["k_plus_1", "mean"]
 
 DIVISORS = ("k_plus_1", "mean")
+SMALLEST = 1e-12  # probabilities below it count as it, so that every logarithm is finite
 
 
 def comprehensiveness(full: ArrayLike, removed: ArrayLike) -> Floats:
@@ -35,6 +36,20 @@ def sufficiency(full: ArrayLike, kept: ArrayLike) -> Floats:
     [[0.25, 0.0], [0.0, -0.25]]
     """
     return _drop(full, kept)
+
+
+def log_odds(full: ArrayLike, removed: ArrayLike) -> Floats:
+    """How many times less likely the prediction is without its rationale: log p(x without r) - log p(x).
+
+    Lower is better; 0: nothing was lost. Unlike the difference of probabilities it still tells apart what
+    is lost when the classifier is very sure. A logarithm of a ratio of probabilities, not of odds: the name
+    is that of the literature. Probabilities are clipped at `SMALLEST`.
+
+    >>> log_odds([0.5, 0.5], [[0.5, 0.25]]).round(3).tolist()  # log 1, log ½; [K, N]
+    [[0.0, -0.693]]
+    """
+    before, after = _paired(full, removed)
+    return np.asarray(np.log(np.maximum(after, SMALLEST)) - np.log(np.maximum(before, SMALLEST)))
 
 
 def csd(comp: ArrayLike, suff: ArrayLike) -> Floats:
@@ -68,7 +83,13 @@ def aopc(values: ArrayLike, *, divisor: Divisor = "k_plus_1") -> Floats:
 
 def _drop(full: ArrayLike, changed: ArrayLike) -> Floats:
     """The fall of the probability from the full text [N] to each changed one [K, N]."""
+    before, after = _paired(full, changed)
+    return before - after
+
+
+def _paired(full: ArrayLike, changed: ArrayLike) -> tuple[Floats, Floats]:
+    """Probabilities of the full texts [N] and of the changed ones [K, N]; anything else is a mistake."""
     before, after = np.asarray(full, dtype=np.float64), np.asarray(changed, dtype=np.float64)
     if before.shape != after.shape[after.ndim - before.ndim :]:
         raise ValueError(f"probabilities of shape {before.shape} for changed texts of shape {after.shape}")
-    return before - after
+    return before, after

@@ -9,8 +9,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 Confusion = Mapping[tuple[Hashable, Hashable], int]  # how often a label was predicted and another was right
+
+
+@dataclass(frozen=True, slots=True)
+class ClassRow:
+    """How well one label is found. `support` is how often it is right."""
+
+    precision: float  # how many of the texts given this label have it
+    recall: float  # how many of the texts that have this label were given it
+    f1: float
+    support: int
 
 
 def accuracy(predicted: Sequence[Hashable], gold: Sequence[Hashable]) -> float:
@@ -47,6 +58,31 @@ def macro_f1_of(counts: Confusion, *, labels: Sequence[Hashable] | None = None) 
     return sum(_f1(counts, label) for label in counted) / len(counted) if counted else float("nan")
 
 
+def micro_f1(
+    predicted: Sequence[Hashable], gold: Sequence[Hashable], *, labels: Sequence[Hashable] | None = None
+) -> float:
+    """How well the labels are found, every text counting the same (higher is better; NaN for no texts).
+
+    F1 of the hits, guesses and occurrences of all `labels` together. Over all labels that occur it equals
+    accuracy; it says something else only of some of them, such as all but "none".
+
+    >>> micro_f1(["a", "a", "none"], ["a", "b", "b"], labels=["a", "b"])  # 2·1 / (2 guesses + 3 occurrences)
+    0.4
+    """
+    return micro_f1_of(_confusion(predicted, gold), labels=labels)
+
+
+def micro_f1_of(counts: Confusion, *, labels: Sequence[Hashable] | None = None) -> float:
+    """`micro_f1` from counts."""
+    wanted = None if labels is None else set(labels)
+    hits = both = 0
+    for (predicted, gold), times in counts.items():
+        found, right = wanted is None or predicted in wanted, wanted is None or gold in wanted
+        hits += times * (predicted == gold and right)
+        both += times * (found + right)
+    return 2 * hits / both if both else 0.0 if counts else float("nan")
+
+
 def binary_f1(
     predicted: Sequence[Hashable],
     gold: Sequence[Hashable],
@@ -73,6 +109,37 @@ def binary_f1_of(
     if positive is None and not ordered:
         return float("nan")
     return _f1(counts, ordered[-1] if positive is None else positive)
+
+
+def class_report(
+    predicted: Sequence[Hashable], gold: Sequence[Hashable], labels: Sequence[Hashable] | None = None
+) -> dict[Hashable, ClassRow]:
+    """Precision, recall and F1 of every label: what the averages hide (higher is better for all three).
+
+    >>> class_report(["a", "a", "b"], ["a", "b", "b"])["b"]  # found 1 of 2 with 1 guess
+    ClassRow(precision=1.0, recall=0.5, f1=0.6666666666666666, support=2)
+    """
+    return class_report_of(_confusion(predicted, gold), labels)
+
+
+def class_report_of(counts: Confusion, labels: Sequence[Hashable] | None = None) -> dict[Hashable, ClassRow]:
+    """`class_report` from counts; a ratio of nothing to nothing is 0."""
+    hits, guesses, occurrences = Counter[Hashable](), Counter[Hashable](), Counter[Hashable]()
+    for (predicted, gold), times in counts.items():
+        hits[gold] += times * (predicted == gold)
+        guesses[predicted] += times
+        occurrences[gold] += times
+    rows = list(labels) if labels is not None else _occurring(counts)
+    return {one: _class_row(hits[one], guesses[one], occurrences[one]) for one in rows}
+
+
+def _class_row(hits: int, guesses: int, occurrences: int) -> ClassRow:
+    return ClassRow(
+        precision=hits / guesses if guesses else 0.0,
+        recall=hits / occurrences if occurrences else 0.0,
+        f1=2 * hits / (guesses + occurrences) if guesses + occurrences else 0.0,
+        support=occurrences,
+    )
 
 
 def _confusion(predicted: Sequence[Hashable], gold: Sequence[Hashable]) -> Confusion:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
 
 
 def auprc(scores: ArrayLike, gold: ArrayLike) -> float:
@@ -28,13 +29,24 @@ def auprc(scores: ArrayLike, gold: ArrayLike) -> float:
     values, marked = _aligned(scores, gold)
     if not marked.any():
         return float("nan")
-    order = np.argsort(-values, kind="stable")
-    ranked = values[order]
-    last_of_tie = np.append(ranked[1:] != ranked[:-1], True)  # tied tokens are taken together
-    hits = np.cumsum(marked[order])[last_of_tie]
-    precision = np.append(1.0, hits / (np.flatnonzero(last_of_tie) + 1))
-    recall = np.append(0.0, hits / hits[-1])
+    recall, precision = _curve(values, marked)
     return float(np.sum(np.diff(recall) * (precision[1:] + precision[:-1]) / 2))
+
+
+def average_precision(scores: ArrayLike, gold: ArrayLike) -> float:
+    """How high the marked tokens rank, whatever the threshold: the mean precision at each marked token.
+
+    The sum over thresholds of precision × gain in recall, as scikit-learn's `average_precision_score`; unlike
+    `auprc` it draws no lines between thresholds. NaN if no token is marked.
+
+    >>> average_precision([3.0, 2.0, 1.0], [1, 0, 1])  # precision 1 at the first mark, ⅔ at the second
+    0.8333333333333333
+    """
+    values, marked = _aligned(scores, gold)
+    if not marked.any():
+        return float("nan")
+    recall, precision = _curve(values, marked)
+    return float(np.sum(np.diff(recall) * precision[1:]))
 
 
 def token_f1(selected: ArrayLike, gold: ArrayLike) -> float:
@@ -47,6 +59,64 @@ def token_f1(selected: ArrayLike, gold: ArrayLike) -> float:
     """
     chosen, marked = _hard(selected, gold)
     return _f1(chosen, marked)
+
+
+def token_precision(selected: ArrayLike, gold: ArrayLike) -> float:
+    """The share of the selected tokens that are marked: hits / selected; 0 when nothing is selected.
+
+    >>> token_precision([1, 1, 0, 0], [1, 0, 1, 1])  # 1 of 2
+    0.5
+    """
+    chosen, marked = _hard(selected, gold)
+    return _share(int((chosen & marked).sum()), int(chosen.sum()))
+
+
+def token_recall(selected: ArrayLike, gold: ArrayLike) -> float:
+    """The share of the marked tokens that are selected: hits / marked; 0 when nothing is marked.
+
+    >>> token_recall([1, 1, 0, 0], [1, 0, 1, 0])  # 1 of 2
+    0.5
+    """
+    chosen, marked = _hard(selected, gold)
+    return _share(int((chosen & marked).sum()), int(marked.sum()))
+
+
+def token_f1_gold_size(scores: ArrayLike, gold: ArrayLike) -> float:
+    """How many of the marked tokens are the highest-scored ones: token F1 of as many tokens as are marked.
+
+    No threshold and no budget to choose, so it compares methods whose scores mean different things. Of tied
+    tokens the leftmost is taken. NaN if no token is marked.
+
+    >>> token_f1_gold_size([0.9, 0.1, 0.5, 0.5], [1, 0, 0, 1])  # takes tokens 0 and 2: 2·1/(2+2)
+    0.5
+    """
+    values, marked = _aligned(scores, gold)
+    size = int(marked.sum())
+    if not size:
+        return float("nan")
+    highest = np.argsort(-values, kind="stable")[:size]
+    return int(marked[highest].sum()) / size  # as many selected as marked: precision, recall and F1 are one
+
+
+def iou_f1(selected: ArrayLike, gold: ArrayLike, *, threshold: float = 0.5) -> float:
+    """How well the selected phrases are the marked ones, give or take a few tokens: ERASER's IOU F1.
+
+    A phrase is a maximal run of tokens. Two phrases match if they share at least `threshold` of the tokens
+    that either has (intersection over union). F1 of precision, the share of selected phrases that match a
+    marked one, and recall, the share of marked phrases that match a selected one. 0 if nothing matches.
+
+    ERASER averages precision and recall over all texts first and gives F1 of the two; this is F1 of one text.
+    A threshold of 0.5 or more matches each phrase to one at most; below that ERASER's recall can exceed 1,
+    this one cannot.
+
+    >>> iou_f1([1, 1, 0, 0, 1], [1, 1, 1, 0, 0])  # 2/3 matches, the other does not: P = 1/2, R = 1
+    0.6666666666666666
+    """
+    chosen, marked = _hard(selected, gold)
+    matches = _overlap(_runs(chosen), _runs(marked)) >= threshold  # [selected, marked]
+    hits, found = int(matches.any(axis=1).sum()), int(matches.any(axis=0).sum())
+    precision, recall = _share(hits, matches.shape[0]), _share(found, matches.shape[1])
+    return 2 * precision * recall / (precision + recall) if hits else 0.0
 
 
 def token_f1_macro2(selected: ArrayLike, gold: ArrayLike) -> float:
@@ -63,13 +133,41 @@ def token_f1_macro2(selected: ArrayLike, gold: ArrayLike) -> float:
     return sum(found) / len(found) if found else float("nan")
 
 
+def _curve(values: Floats, marked: Bools) -> tuple[Floats, Floats]:
+    """Recall and precision of the highest-scored tokens, from none to all; tied ones come together."""
+    order = np.argsort(-values, kind="stable")
+    ranked = values[order]
+    last_of_tie = np.append(ranked[1:] != ranked[:-1], True)
+    hits = np.cumsum(marked[order])[last_of_tie]
+    precision = np.append(1.0, hits / (np.flatnonzero(last_of_tie) + 1))
+    return np.append(0.0, hits / hits[-1]), precision
+
+
+def _runs(tokens: Bools) -> NDArray[np.int64]:
+    """Where each maximal run of true tokens starts and ends: [runs, 2], end-exclusive."""
+    edges = np.diff(tokens.astype(np.int8), prepend=0, append=0)
+    return np.stack([np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)], axis=1)
+
+
+def _overlap(ours: NDArray[np.int64], theirs: NDArray[np.int64]) -> Floats:
+    """Intersection over union of every run with every other: [ours, theirs]."""
+    start, end = ours[:, None, 0], ours[:, None, 1]
+    other_start, other_end = theirs[None, :, 0], theirs[None, :, 1]
+    shared = np.maximum(0, np.minimum(end, other_end) - np.maximum(start, other_start))
+    return shared / (end - start + other_end - other_start - shared)
+
+
+def _share(part: int, whole: int) -> float:
+    return part / whole if whole else 0.0
+
+
 def _f1(chosen: Bools, marked: Bools) -> float:
     """2·hits / (selected + marked), and 0 when there is neither."""
     total = int(chosen.sum()) + int(marked.sum())
     return 2 * int((chosen & marked).sum()) / total if total else 0.0
 
 
-def _aligned(scores: ArrayLike, gold: ArrayLike) -> tuple[NDArray[np.float64], Bools]:
+def _aligned(scores: ArrayLike, gold: ArrayLike) -> tuple[Floats, Bools]:
     """One score and one mark per token; anything else is a mistake."""
     values, marked = np.asarray(scores, dtype=np.float64), np.asarray(gold)
     if values.ndim != 1 or values.shape != marked.shape:

@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-
-from rich.cells import cell_len
+from collections.abc import Mapping, Sequence
 
 from unirex.errors import UserError
 from unirex.metrics import METRICS, Metric, metric
-from unirex.report.plain import printable
-
-MISSING = "–"
+from unirex.report.grid import MISSING, Cell, Grid, Head
 
 Rows = Mapping[str, Mapping[str, float]]
+Intervals = Mapping[str, Mapping[str, tuple[float, float]]]
 
 
-def table(rows: Rows, columns: Sequence[str] | None = None) -> str:
+def table(rows: Rows, columns: Sequence[str] | None = None, intervals: Intervals | None = None) -> str:
     """Results for a terminal, aligned, with an arrow for the good direction of each metric.
+
+    A system that has `intervals` gets a second line with the 95 % interval of each number.
 
     >>> print(table({"slm-fp": {"accuracy": 0.935, "sufficiency": 0.0213}, "random": {"accuracy": 0.5}}))
             Acc ↑  Suff ↓
     slm-fp   93.5   0.021
     random   50.0       –
+    >>> print(table({"slm-fp": {"accuracy": 0.935}}, intervals={"slm-fp": {"accuracy": (0.912, 0.951)}}))
+                Acc ↑
+    slm-fp       93.5
+      95 %  91.2–95.1
     """
-    head, *body = _lines(rows, columns)
-    widths = [max(map(cell_len, column)) for column in zip(head, *body, strict=True)]
-    lines = [_left(line[0], widths[0]) + _right_all(line[1:], widths[1:]) for line in (head, *body)]
-    return "\n".join(line.rstrip() for line in lines)
+    return grid(rows, columns, intervals).text()
 
 
 def markdown(rows: Rows, columns: Sequence[str] | None = None) -> str:
@@ -38,14 +38,23 @@ def markdown(rows: Rows, columns: Sequence[str] | None = None) -> str:
     |:--|--:|
     | slm-fp | 93.5 |
     """
-    head, *body = _lines(rows, columns)
-    rule = "|:--|" + "--:|" * (len(head) - 1)
-    return "\n".join([_pipes(head), rule, *map(_pipes, body)])
+    return grid(rows, columns).markdown()
+
+
+def grid(rows: Rows, columns: Sequence[str] | None = None, intervals: Intervals | None = None) -> Grid:
+    """The same results before they are typeset."""
+    keys = columns_of(rows) if columns is None else list(columns)
+    body = [_row(name, row, keys, (intervals or {}).get(name, {})) for name, row in rows.items()]
+    return Grid([Head(""), *(Head(header(key), key) for key in keys)], body)
 
 
 def columns_of(rows: Rows) -> list[str]:
-    """The metrics worth a column: the known ones that occur, then the rest; single budgets on request."""
-    occurring = dict.fromkeys(key for row in rows.values() for key in row if "@" not in key)
+    """The metrics worth a column: the known ones that occur, then the rest; budgets and parts on request.
+
+    >>> columns_of({"slm-fp": {"auprc": 0.5, "auprc/correct": 0.6, "accuracy": 0.9, "csd@5": 0.1}})
+    ['accuracy', 'auprc']
+    """
+    occurring = dict.fromkeys(key for row in rows.values() for key in row if not {"@", "/"} & set(key))
     known = [key for key in METRICS if key in occurring]
     return known + [key for key in occurring if key not in METRICS]
 
@@ -77,21 +86,20 @@ def cell(key: str, value: float | None) -> str:
     return shown.removeprefix("-") if float(shown) == 0 else shown  # never "-0.000"
 
 
-def _lines(rows: Rows, columns: Sequence[str] | None) -> list[list[str]]:
-    """The table as cells: the head, then a line per system."""
-    keys = columns_of(rows) if columns is None else list(columns)
-    body = [[printable(name), *(cell(key, row.get(key)) for key in keys)] for name, row in rows.items()]
-    return [["", *(printable(header(key)) for key in keys)], *body]
+def between(key: str, bounds: tuple[float, float] | None) -> str:
+    """An interval in the units of its metric, or nothing where none is known.
+
+    >>> between("accuracy", (0.864, 0.899)), between("csd", (-0.02, 0.1)), between("csd", None)
+    ('86.4–89.9', '-0.020 to 0.100', '')
+    """
+    if bounds is None or any(map(math.isnan, bounds)):
+        return ""
+    low, high = (cell(key, bound) for bound in bounds)
+    return f"{low} to {high}" if "-" in low + high else f"{low}–{high}"  # a dash next to a minus misleads
 
 
-def _left(text: str, width: int) -> str:
-    return text + " " * (width - cell_len(text))
-
-
-def _right_all(cells: Iterable[str], widths: Iterable[int]) -> str:
-    padded = zip(cells, widths, strict=True)
-    return "".join("  " + " " * (width - cell_len(text)) + text for text, width in padded)
-
-
-def _pipes(cells: Iterable[str]) -> str:
-    return "| " + " | ".join(one.replace("\\", "\\\\").replace("|", "\\|") for one in cells) + " |"
+def _row(
+    name: str, row: Mapping[str, float], keys: Sequence[str], bounds: Mapping[str, tuple[float, float]]
+) -> list[Cell]:
+    cells = [Cell(cell(key, row.get(key)), under=between(key, bounds.get(key))) for key in keys]
+    return [Cell(name, under="95 %" if any(one.under for one in cells) else ""), *cells]

@@ -1,0 +1,104 @@
+"""`unirex evaluate`: of a system, of records again, or of what another tool said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from jsonargparse import Namespace
+
+from unirex.cli_inputs import asked_data, evaluated_examples, expected, explained_by, first
+from unirex.errors import UserError
+from unirex.progress import Progress, tracked
+from unirex.record_files import find_records, read_records
+from unirex.summary import Summary, saved_name
+
+
+def evaluate(options: Namespace) -> int:
+    """`unirex evaluate`."""
+    asked = [name for name in ("run", "from_records", "predictions") if options[name]]
+    if len(asked) != 1:
+        raise UserError("evaluate: give one of these: the folder of a system, --from-records, --predictions.")
+    return {"run": _system, "from_records": _records, "predictions": _predictions}[asked[0]](options)
+
+
+def _system(options: Namespace) -> int:
+    from unirex.evaluation import evaluate_to
+    from unirex.probing import PROBES
+    from unirex.system import load
+
+    _need_data(options)
+    system = explained_by(load(options.run), options)
+    examples = first(evaluated_examples(options), options.number)
+    folder = Path(options.out or Path(options.run) / "evaluation" / evaluation_name(options))
+    with Progress("evaluating", **expected(examples, options.data, options.number)) as progress:
+        summary = evaluate_to(
+            folder,
+            system,
+            examples,
+            budgets=options.budgets,
+            removal=options.removal,
+            beside=options.beside,
+            draws=options.draws,
+            probes=PROBES if options.probes == ["all"] else options.probes,
+            target=options.target,
+            batch_size=options.batch_size,
+            formats=options.records,
+            advance=progress.advance,
+        )
+    return _told(summary, f"records and metrics in {folder}")
+
+
+def _records(options: Namespace) -> int:
+    """The metrics of records again, without any model."""
+    path = find_records(Path(options.from_records))
+    summary = Summary(*saved_name(path))
+    for record in tracked(read_records(path), Progress("reading", total=None)):
+        summary.add(record)
+    return _saved(summary, options, f"read from {path}")
+
+
+def _predictions(options: Namespace) -> int:
+    """What another tool said, against the gold of a dataset."""
+    from unirex.predictions import read_predictions
+
+    _need_data(options)
+    path = Path(options.predictions)
+    data = asked_data(options)
+    examples = first(evaluated_examples(options), options.number)
+    records = read_predictions(path, examples, data.info.labels)
+    summary = Summary.of(path.stem, records, data.info.labels)
+    return _saved(summary, options, f"scored from {path}")
+
+
+def _need_data(options: Namespace) -> None:
+    if not options.data:
+        raise UserError("evaluate needs --data, as in --data reviews.jsonl")
+
+
+def _saved(summary: Summary, options: Namespace, told: str) -> int:
+    if not summary.count:
+        raise UserError(f"{told}: there is nothing in it.")
+    if options.out:
+        summary.save(Path(options.out))
+        told = f"{told}; metrics in {options.out}"
+    return _told(summary, told)
+
+
+def _told(summary: Summary, told: str) -> int:
+    print(summary.table())
+    print(f"{summary.count} texts; {told}")
+    return 0
+
+
+def evaluation_name(options: Namespace) -> str:
+    """A folder name that tells evaluations with different settings apart."""
+    budgets = options.budgets and "k" + "-".join(f"{budget:g}" for budget in options.budgets)
+    steps = [f"{key}-{value}" for key, value in options.extractor_options.items()]
+    read = [f"{key}-{value}" for key, value in options.data_options.items()]
+    read += [options.annotators] if options.annotators != "union" else []
+    read += [f"seed-{options.data_seed}"] if options.data_seed else []
+    target = options.target if options.target != "predicted" else None
+    number = options.number and f"first-{options.number}"
+    asked = [options.split, number, options.extractor, *steps, options.removal, target, budgets]
+    parts = [Path(options.data).stem, *read, *asked]
+    return "-".join(str(part) for part in parts if part)

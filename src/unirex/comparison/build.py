@@ -1,0 +1,101 @@
+"""From places to a comparison: evaluations found, grouped, read, and checked to be comparable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from unirex.comparison import paper as printed
+from unirex.comparison import significance
+from unirex.comparison.comparison import BUDGET, EXAMPLES, Comparison
+from unirex.comparison.loading import read, together
+from unirex.comparison.method import Method
+from unirex.comparison.naming import named
+from unirex.comparison.places import Given, find_places
+from unirex.comparison.significance import Kind
+from unirex.errors import UserError, unknown
+from unirex.metrics import metric
+from unirex.summary import COLUMNS
+
+
+def compare(
+    places: Sequence[Given] | Mapping[str, Any],
+    *,
+    evaluation: str | None = None,
+    columns: Sequence[str] | None = None,
+    paper: str | None = None,
+    budget: float | None = None,
+    test: Kind = "randomisation",
+    draws: int = significance.DRAWS,
+    examples: int = EXAMPLES,
+    gate: float | None = None,
+    advance: Callable[[int], object] | None = None,
+) -> Comparison:
+    """Read evaluations of the same examples and put them side by side.
+
+    Args:
+        places: folders of runs or of evaluations, files of records, `NAME=place`, or results of
+            `unirex.evaluate`; or a table of names with one of these, or several seeds, under each.
+        evaluation: which of a run's evaluations, if it has several.
+        columns: metrics of the table; by default the three desiderata.
+        paper: a dataset of the UNIREX paper, to have its numbers beside these.
+        budget: of the rationales whose words are compared and shown, in per cent.
+        test: `randomisation` or `bootstrap`.
+        draws: of each test.
+        examples: most of a page.
+        gate: methods below this share of the best performance get no relative gain.
+        advance: called with the number of records read.
+    """
+    _check(test, draws, examples)
+    groups = named(find_places(places, evaluation=evaluation))
+    if not groups:
+        raise UserError("there is nothing to compare; give runs, evaluations or files of records.")
+    read_all = [read(place, advance=advance) for group in groups.values() for place in group]
+    found, note = together(read_all, advance=advance)
+    remaining = iter(found)
+    methods = [Method(name, [next(remaining) for _ in group]) for name, group in groups.items()]
+    return Comparison(
+        methods,
+        checked_columns(methods, columns, paper),
+        [note] if note else [],
+        paper,
+        chosen_budget(methods, budget),
+        test,
+        draws,
+        examples,
+        gate,
+    )
+
+
+def checked_columns(methods: Sequence[Method], asked: Sequence[str] | None, dataset: str | None) -> list[str]:
+    """The metrics of the table: those asked for, or the usual ones that anybody has."""
+    measured = dict.fromkeys(key for one in methods for key in one.metrics)
+    if asked is None:
+        performance = printed.performance_of(dataset) if dataset else COLUMNS[0]
+        usual = [performance, *(key for key in COLUMNS if key != "accuracy")]
+        return [key for key in usual if key in measured]
+    for key in asked:
+        metric(key)
+        if key not in measured:
+            raise UserError(f"--columns {key}: no evaluation has it; there is: {', '.join(measured)}.")
+    return list(dict.fromkeys(asked))
+
+
+def chosen_budget(methods: Sequence[Method], asked: float | None) -> float:
+    """The size of the rationales that are looked at: one that was measured."""
+    told = next((run.summary.seen["budgets"] for one in methods for run in one.runs), None)
+    known = [float(budget) for budget in told] if isinstance(told, tuple) else []
+    if asked is not None and known and asked not in known:
+        raise UserError(f"--budget {asked:g}: measured are {', '.join(f'{one:g}' for one in known)} %.")
+    if asked is not None:
+        return asked
+    return min(known, key=lambda one: abs(one - BUDGET)) if known else BUDGET
+
+
+def _check(test: str, draws: int, examples: int) -> None:
+    if test not in ("randomisation", "bootstrap"):
+        raise unknown("test", test, ("randomisation", "bootstrap"))
+    if draws < 1:
+        raise UserError(f"--draws {draws}: must be at least 1; 1000 or more make sense.")
+    if examples < 0:
+        raise UserError(f"--examples {examples}: must be 0 or more.")

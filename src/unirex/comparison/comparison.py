@@ -1,0 +1,119 @@
+"""Several methods on the same examples: which is better, by how much, and how sure that is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+
+from unirex.comparison import agreement, significance
+from unirex.comparison import paper as printed
+from unirex.comparison.method import Method
+from unirex.comparison.significance import Difference, Kind
+from unirex.metrics import METRICS
+from unirex.metrics.relative_gain import FAITHFULNESS, PLAUSIBILITY, Gains, relative_gain, warnings_of
+
+BUDGET = 20.0  # of the highlights, if it was measured
+EXAMPLES = 10_000  # of a page
+
+
+@dataclass
+class Comparison:
+    """What was compared and how; numbers, tables and figures are computed when they are asked for."""
+
+    methods: Sequence[Method]
+    columns: Sequence[str]
+    notes: Sequence[str] = ()
+    paper: str | None = None
+    budget: float = BUDGET
+    test: Kind = "randomisation"
+    draws: int = significance.DRAWS
+    examples: int = EXAMPLES
+    gate: float | None = None
+    _tested: dict[str, list[Difference]] = field(default_factory=dict, repr=False)
+
+    @property
+    def texts(self) -> int:
+        """How many examples all methods have."""
+        return len(self.methods[0].gold)
+
+    @property
+    def performance(self) -> str:
+        """What counts as performance: the first such column."""
+        known = (METRICS[key] for key in self.columns if key in METRICS)
+        found = (one.name for one in known if one.desideratum == "performance" and one.direction == "higher")
+        return next(found, "accuracy")
+
+    def differences(self, key: str) -> list[Difference]:
+        """Every two methods on one metric, with interval, p-value and corrected p-value."""
+        if key not in self._tested:
+            self._tested[key] = significance.differences(self.methods, key, kind=self.test, draws=self.draws)
+        return self._tested[key]
+
+    def tests(self) -> list[Difference]:
+        """Every two methods on every metric of the table."""
+        return [one for key in self.columns for one in self.differences(key)]
+
+    def best(self, key: str) -> set[str]:
+        """The methods in bold: the best, and those not told apart from it, if any is significantly worse."""
+        return significance.best(self.methods, key, self.differences(key))
+
+    @cached_property
+    def gains(self) -> dict[str, Gains]:
+        """Normalised relative gain of each method among these; empty for a single method."""
+        if len(self.methods) < 2:
+            return {}
+        table = {one.name: {key: mean for key, (mean, _) in one.metrics.items()} for one in self.methods}
+        weights = [float(self._known(keys)) for keys in (FAITHFULNESS, PLAUSIBILITY, (self.performance,))]
+        if not any(weights):
+            return {}
+        chance = self._chance if self.performance == "accuracy" else None
+        found = relative_gain(
+            table, performance=(self.performance,), weights=weights, gate=self.gate, chance=chance
+        )
+        measured = {key for row in table.values() for key in row}  # nobody lacks what nobody has
+        return {
+            name: replace(one, missing=tuple(key for key in one.missing if key in measured))
+            for name, one in found.items()
+        }
+
+    @property
+    def warnings(self) -> list[str]:
+        """What the reader must know: of the examples, of the gains, and of the published numbers."""
+        of_gains = warnings_of(self.gains) if self.gains else []
+        of_paper = printed.remarks(self.methods[0], self.paper) if self.paper else []
+        return [*self.notes, *of_gains, *of_paper]
+
+    @cached_property
+    def gathered(self) -> agreement.Gathered:
+        """All examples side by side; reads the records once more."""
+        return agreement.gather(self.methods, budget=self.budget, limit=self.examples)
+
+    def table(self, format: str = "text") -> str:  # noqa: A002  (as the command line calls it)
+        """One row a method, as `text`, `markdown`, `latex` or `csv`."""
+        from unirex.comparison.scores import scores
+
+        return scores(self, published="rows" if format == "text" else "columns").written(format)
+
+    def save_plots(self, folder: str | Path) -> list[Path]:
+        """Write every figure as SVG and PNG."""
+        from unirex.comparison.drawing import figures
+
+        return [path for figure in figures(self) for path in figure.save(Path(folder))]
+
+    def page(self, title: str | None = None) -> str:
+        """The whole report as a page that stands alone."""
+        from unirex.comparison.page import page
+
+        return page(self, title)
+
+    def _known(self, keys: Iterable[str]) -> bool:
+        return any(key in one.metrics for key in keys for one in self.methods)
+
+    @property
+    def _chance(self) -> float | None:
+        """How often the most frequent label is right."""
+        counts = Counter(label for label in self.methods[0].gold if label is not None)
+        return max(counts.values()) / sum(counts.values()) if counts else None

@@ -1,0 +1,103 @@
+"""The report of a comparison, section by section."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from unirex.comparison import drawing, tables
+from unirex.comparison.scores import scores
+from unirex.report.compare_page import Section, compare_page
+from unirex.report.figures import Figure
+
+if TYPE_CHECKING:
+    from unirex.comparison.comparison import Comparison
+
+LEAD = (
+    "A good explanation costs no accuracy (performance), names the words the model really used "
+    "(faithfulness), and names the words a person would (plausibility). Arrows point to the good side."
+)
+
+
+def page(found: Comparison, title: str | None = None) -> str:
+    """The numbers first, then where they come from, then every text."""
+    names = [one.name for one in found.methods]
+    shown = found.gathered.shown if found.examples else []
+    whole = title or " · ".join(names[:4]) + (" …" if len(names) > 4 else "")
+    return compare_page(whole, list(sections(found)), shown, names, texts=found.texts)
+
+
+def sections(found: Comparison) -> Iterator[Section]:
+    """What there is to say, in the order of interest."""
+    drawn = {one.name: one for one in drawing.figures(found)}
+    yield Section(
+        "scores",
+        "How they compare",
+        LEAD,
+        notes(found),
+        [scores(found, others=False)],
+        _some(drawn, "trade-off"),
+        {"All that the paper prints": [tables.printed(found.paper)]} if found.paper else {},
+    )
+    yield from _faithfulness(found, _some(drawn, "curves"))
+    if "calibration" in drawn:
+        yield Section("calibration", "Do they know how sure to be?", figures=_some(drawn, "calibration"))
+    yield from _parts(found, drawn)
+    if "agreement" in drawn:
+        yield Section("agreement", "Do they say the same?", figures=_some(drawn, "agreement"))
+    yield from _differences(found)
+
+
+def _faithfulness(found: Comparison, figures: list[Figure]) -> Iterator[Section]:
+    grid = tables.removals(found)
+    if len(grid.head) > 2 or figures:
+        lead = "Tokens can be taken out of a text in several ways; trust numbers that hold for more than one."
+        yield Section("faithfulness", "Is it faithfulness?", lead, grids=[grid], figures=figures)
+
+
+def _parts(found: Comparison, drawn: dict[str, Figure]) -> Iterator[Section]:
+    keys = drawing.of_texts(found)
+    scored = [key for key in keys if key != "accuracy"]
+    grids = [tables.classes(found), tables.lengths(found, keys)]
+    grids += [tables.outcomes(found, scored)] if scored and "accuracy" in keys else []
+    yield Section(
+        "parts",
+        "What do averages hide?",
+        "The same metrics by label, by length of the text, and by whether the prediction is right.",
+        figures=_some(drawn, "classes", "lengths"),
+        more={"The same as tables": [grid for grid in grids if grid.body]},
+    )
+
+
+def _differences(found: Comparison) -> Iterator[Section]:
+    if len(found.methods) < 2:
+        return
+    grid = tables.differences(found)
+    yield Section(
+        "differences",
+        "Which differences are real?",
+        "If two methods were equally good, how often would chance alone set them so far apart?",
+        more={f"All {len(grid.body)} comparisons": [grid]},
+    )
+
+
+def notes(found: Comparison) -> list[str]:
+    """What the reader must know about the numbers."""
+    seen, told = found.methods[0].runs[0].summary.seen, []
+    budgets = seen.get("budgets")
+    if isinstance(budgets, Sequence):
+        sizes = ", ".join(f"{one:g}" for one in budgets)
+        told.append(
+            f"Comp, Suff and CSD: over rationales of {sizes} % of the tokens, the sum over the K budgets "
+            "divided by K + 1, as in the paper. "
+            f"Removal '{seen.get('removal')}', probability of the {seen.get('target')} label."
+        )
+    if found.examples and found.texts > found.examples:
+        told.append(
+            f"{found.examples} of the {found.texts} texts are on this page, spread evenly; all count."
+        )
+    return [*told, *found.warnings]
+
+
+def _some(drawn: dict[str, Figure], *names: str) -> list[Figure]:
+    return [drawn[name] for name in names if name in drawn]

@@ -1,0 +1,139 @@
+"""Where evaluations lie: a run's folder, an evaluation's folder, a file of records, or results in memory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from unirex.errors import UserError, one_line
+from unirex.record_files import FORMATS, NAME, find_records, read_records
+from unirex.records import Record
+from unirex.settings import read_settings
+
+EVALUATIONS = "evaluation"  # the folder of a run that holds them
+
+
+class HasRecords(Protocol):
+    """Results in memory, as `unirex.evaluate` gives them."""
+
+    @property
+    def name(self) -> str:
+        """What the system is called."""
+
+    @property
+    def records(self) -> Iterable[Record]:
+        """One an example; can be gone through again."""
+
+
+Given = str | Path | HasRecords
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One evaluation: how to read its records, and what is known of the run they come from."""
+
+    said: str  # how to call it in a message
+    read: Callable[[], Iterator[Record]]
+    name: str | None = None  # as the user wants it called
+    folder: Path | None = None  # the run, or the file
+    settings: Mapping[str, Any] = field(default_factory=dict)  # of the run
+    saved: Mapping[str, Any] = field(default_factory=dict)  # metrics.json beside the records
+
+    @property
+    def seed(self) -> object:
+        """What the run was drawn with; None if unknown."""
+        return self.settings.get("seed")
+
+
+def find_places(given: Sequence[Given] | Mapping[str, Any], *, evaluation: str | None = None) -> list[Place]:
+    """Every evaluation that is meant; a table names them, and may have several seeds under one name."""
+    if not isinstance(given, Mapping):
+        return [find_place(one, evaluation=evaluation) for one in given]
+    found = []
+    for name, some in given.items():
+        several = some if isinstance(some, list | tuple) else [some]
+        found += [find_place(one, evaluation=evaluation, name=name) for one in several]
+    return found
+
+
+def find_place(given: Given, *, evaluation: str | None = None, name: str | None = None) -> Place:
+    """The evaluation that a path, `NAME=path` or a `Results` means."""
+    if not isinstance(given, str | Path):
+        records = given.records
+        return Place(name or given.name, lambda: iter(records), name or given.name)
+    if name is None and isinstance(given, str):
+        name, given = split_name(given)
+    path = Path(given)
+    file = find_records(_chosen(path, evaluation) if path.is_dir() else _file(path))
+    run = run_of(file)
+    return Place(
+        said=str(given),
+        read=lambda: read_records(file),
+        name=name,
+        folder=run or (file if file.stem != NAME else file.parent),
+        settings=read_settings(run / "settings.yaml") if run else {},
+        saved=_saved(file) if file.stem == NAME else {},
+    )
+
+
+def split_name(text: str) -> tuple[str | None, str]:
+    """`NAME=path`, taken apart; a path that exists is a path, whatever signs are in it.
+
+    >>> split_name("ours=runs/slm-fp"), split_name("runs/slm-fp")
+    (('ours', 'runs/slm-fp'), (None, 'runs/slm-fp'))
+    """
+    name, sign, path = text.partition("=")
+    if not sign or Path(text).exists():
+        return None, text
+    if not name.strip() or not path.strip():
+        raise UserError(f"'{text}': give a name and a place, as in ours=runs/slm-fp.")
+    return name.strip(), path.strip()
+
+
+def _file(path: Path) -> Path:
+    if not path.exists():
+        raise UserError(f"{path}: no such run, evaluation or file of records.")
+    if path.suffix.removeprefix(".") not in FORMATS:
+        raise UserError(f"{path}: records are in .jsonl or .parquet files; `unirex evaluate` writes them.")
+    return path
+
+
+def _chosen(folder: Path, evaluation: str | None) -> Path:
+    """The evaluation that is meant by a folder: itself, or one of those of a run."""
+    if _has_records(folder):
+        return folder
+    home = folder / EVALUATIONS
+    there = sorted(one.name for one in home.iterdir() if _has_records(one)) if home.is_dir() else []
+    if not there:
+        raise UserError(f"{folder}: no evaluation here; `unirex evaluate {folder} --data …` makes one.")
+    if evaluation is not None and evaluation not in there:
+        raise UserError(f"{folder}: no evaluation '{evaluation}'; there is: {', '.join(there)}.")
+    if evaluation is None and len(there) > 1:
+        raise UserError(f"{folder} has several evaluations: {', '.join(there)}; choose one by --evaluation.")
+    return home / (evaluation or there[0])
+
+
+def _has_records(folder: Path) -> bool:
+    return any((folder / f"{NAME}.{ending}").is_file() for ending in FORMATS)
+
+
+def run_of(file: Path) -> Path | None:
+    """The run an evaluation lies in; None if it lies elsewhere."""
+    home = file.resolve().parent.parent
+    known = home.name == EVALUATIONS and (home.parent / "settings.yaml").is_file()
+    return home.parent if known else None
+
+
+def _saved(file: Path) -> dict[str, Any]:
+    """What the evaluation came to when it was made; nothing if that was not kept."""
+    path = file.parent / "metrics.json"
+    try:
+        found = json.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (ValueError, OSError) as error:
+        raise UserError(f"{path}: cannot be read ({one_line(error)}); evaluate again.") from error
+    return found if isinstance(found, dict) else {}

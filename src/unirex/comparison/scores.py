@@ -1,0 +1,184 @@
+"""The main table of a comparison: every method, how sure its numbers are, its floor, the paper beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import isnan
+from typing import TYPE_CHECKING
+
+from unirex.comparison.method import Method
+from unirex.comparison.paper import other_rows, printed_row
+from unirex.published import Published
+from unirex.report.grid import MISSING, Cell, Grid, Head
+from unirex.report.table import between, cell, describe, header
+from unirex.summary import FLOOR
+
+if TYPE_CHECKING:
+    from unirex.comparison.comparison import Comparison
+
+GAINS = {
+    "fnrg": "of faithfulness",
+    "pnrg": "of plausibility",
+    "tnrg": "of task performance",
+    "cnrg": "of all three",
+}
+
+
+def blank(_: object) -> Cell:
+    """Nothing to say here."""
+    return Cell("")
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column, by what it says of a method, of random scores under it, and of a published row."""
+
+    head: Head
+    of_method: Callable[[Method], Cell]
+    of_floor: Callable[[Method], Cell] = blank
+    of_printed: Callable[[Published], Cell] = blank
+
+
+def scores(found: Comparison, *, published: str = "columns", others: bool = True) -> Grid:
+    """All methods on all metrics; published numbers in `columns` beside ours, or in `rows` below them.
+
+    With `others` the rows of the paper follow that none of the methods has beside it.
+    """
+    told = {one.name: printed_row(one, found.paper) for one in found.methods} if found.paper else {}
+    rows = [row for row in told.values() if row]
+    more = other_rows(found.paper, {row.method for row in rows}) if found.paper and others else []
+    columns = _columns(found, told, [*rows, *more], beside=published == "columns")
+    body = []
+    for method in found.methods:
+        body.append([_name(method), *(one.of_method(method) for one in columns)])
+        if method.floor:
+            name = Cell(f"{method.name}: {FLOOR}", quiet=True)
+            body.append([name, *(one.of_floor(method) for one in columns)])
+        row = told.get(method.name)
+        if row and published == "rows":
+            body.append(_printed_line(row, columns))
+    body += [_printed_line(row, columns) for row in more]
+    sign = "A star" if published == "rows" else "Bold"
+    return Grid([Head("", "method"), *(one.head for one in columns)], body, caption(found, sign))
+
+
+def _columns(
+    found: Comparison,
+    told: dict[str, Published | None],
+    rows: Sequence[Published],
+    *,
+    beside: bool,
+) -> list[Column]:
+    known = {key for row in rows for key in row.metrics}
+    columns = [Column(Head("Seeds", "seeds"), _seeds)] if any(one.seeds > 1 for one in found.methods) else []
+    for key in found.columns:
+        columns.append(_metric(found, key, printed_too=not beside))
+        if beside and key in known:
+            columns.append(_beside(key, told))
+    if found.gains:
+        columns += [_gain(found, name, says) for name, says in GAINS.items()]
+    return columns
+
+
+def _metric(found: Comparison, key: str, *, printed_too: bool) -> Column:
+    about, strong = describe(key), found.best(key)
+    head = Head(header(key), key, group(key), about.description if about else "")
+    scored = about is None or about.desideratum in ("faithfulness", "plausibility")
+    return Column(
+        head,
+        lambda method: number(method, key, strong=method.name in strong),
+        (lambda method: _quiet(key, method.floor.get(key))) if scored else blank,
+        (lambda row: printed_cell(row, key)) if printed_too else blank,
+    )
+
+
+def _beside(key: str, told: dict[str, Published | None]) -> Column:
+    head = Head("paper", f"{key}_paper", group(key), "as published: mean ± standard deviation over 3 seeds")
+    return Column(
+        head,
+        lambda method: printed_cell(told[method.name], key),
+        of_printed=lambda row: printed_cell(row, key),
+    )
+
+
+def _gain(found: Comparison, name: str, says: str) -> Column:
+    head = Head(f"{name.upper()} ↑", name, "Relative gain", f"normalised relative gain {says}")
+    return Column(head, lambda method: share(getattr(found.gains[method.name], name)))
+
+
+def number(method: Method, key: str, *, strong: bool = False) -> Cell:
+    """A metric of a method: mean ± standard deviation of its seeds, or the only value with its interval."""
+    mean, std = method.metrics.get(key, (float("nan"), float("nan")))
+    if isnan(mean):
+        return Cell(MISSING)
+    if method.seeds > 1:
+        return Cell(plus_minus(key, mean, std), strong, numbers={"": mean, "std": std})
+    low, high = method.spread(key)
+    return Cell(
+        cell(key, mean), strong, under=between(key, (low, high)), numbers={"": mean, "low": low, "high": high}
+    )
+
+
+def plus_minus(key: str, mean: float, std: float) -> str:
+    """A mean with its standard deviation, in the units of the metric.
+
+    >>> plus_minus("accuracy", 0.9368, 0.0067), plus_minus("csd", 0.25, float("nan"))
+    ('93.7 ± 0.7', '0.250')
+    """
+    return cell(key, mean) if isnan(std) else f"{cell(key, mean)} ± {cell(key, std)}"
+
+
+def printed_cell(row: Published | None, key: str, *, quiet: bool = True) -> Cell:
+    """What the paper prints, quietly where it stands beside ours."""
+    if row is None or key not in row.metrics:
+        return Cell(MISSING, quiet=quiet)
+    mean, std = row.metrics[key]
+    return Cell(plus_minus(key, mean, std), quiet=quiet, numbers={"": mean, "std": std})
+
+
+def share(value: float) -> Cell:
+    """A number from 0 to 1 with three decimals."""
+    return Cell(MISSING) if isnan(value) else Cell(f"{value:.3f}", numbers={"": value})
+
+
+def group(key: str) -> str:
+    """Which desideratum a column answers to."""
+    about = describe(key)
+    return about.desideratum.capitalize() if about else "Other"
+
+
+def caption(found: Comparison, sign: str) -> str:
+    """What the signs of the table mean, in plain words."""
+    seeds = [one.seeds for one in found.methods]
+    parts = [f"{found.texts} texts."]
+    if max(seeds) > 1:
+        parts.append("± is the standard deviation over seeds.")
+    if min(seeds) == 1:
+        parts.append("Ranges are 95 % intervals over texts (bootstrap).")
+    if len(found.methods) > 1:
+        parts.append(
+            f"{sign}: the best of a column and all not told apart from it, where at least one is "
+            f"significantly worse (paired {found.test} test over texts, 5 %, Holm-corrected for the pairs of "
+            "a column)."
+        )
+    if any(one.floor for one in found.methods):
+        parts.append("Random scores: the floor, the same classifier with rationales drawn at random.")
+    return " ".join(parts)
+
+
+def _name(method: Method) -> Cell:
+    return Cell(method.name, under="95 %" if method.seeds == 1 else "")
+
+
+def _printed_line(row: Published, columns: Sequence[Column]) -> list[Cell]:
+    return [Cell(f"paper: {row.method}", quiet=True), *(one.of_printed(row) for one in columns)]
+
+
+def _seeds(method: Method) -> Cell:
+    return Cell(str(method.seeds), numbers={"": method.seeds})
+
+
+def _quiet(key: str, value: float | None) -> Cell:
+    shown = cell(key, value)
+    return Cell(shown, quiet=True, numbers={} if shown == MISSING or value is None else {"": value})

@@ -1,0 +1,81 @@
+"""Which differences between methods are more than the luck of these texts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import isnan
+from typing import Literal
+
+import numpy as np
+
+from unirex.comparison.counted import statistic_of
+from unirex.comparison.method import Method
+from unirex.metrics.paired import PairedResult, paired_statistic_test, paired_test
+from unirex.metrics.uncertainty import holm
+from unirex.report.table import describe
+
+LEVEL = 0.05
+DRAWS = 5000
+SLOW_DRAWS = 1000  # of numbers that are no mean: each draw counts everything again
+Kind = Literal["randomisation", "bootstrap"]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How much higher one method is than another on a metric, and how likely chance alone gives as much."""
+
+    metric: str
+    first: str
+    second: str
+    difference: float
+    low: float  # 95 % interval over examples
+    high: float
+    p_value: float
+    corrected: float  # by Holm, over all pairs of methods on this metric
+    pairs: int  # examples both have a value for
+
+    @property
+    def significant(self) -> bool:
+        """Whether chance is ruled out at 5 %."""
+        return self.corrected < LEVEL
+
+
+def differences(
+    methods: Sequence[Method], key: str, *, kind: Kind = "randomisation", draws: int = DRAWS, seed: int = 0
+) -> list[Difference]:
+    """Every two methods on one metric, corrected for how many pairs there are."""
+    pairs = list(combinations(methods, 2))
+    found = [_tested(one, other, key, kind=kind, draws=draws, seed=seed) for one, other in pairs]
+    corrected = holm([result.p_value for result in found]).tolist() if found else []
+    return [
+        Difference(key, a.name, b.name, one.difference, one.low, one.high, one.p_value, p, one.pairs)
+        for (a, b), one, p in zip(pairs, found, corrected, strict=True)
+    ]
+
+
+def _tested(one: Method, other: Method, key: str, *, kind: Kind, draws: int, seed: int) -> PairedResult:
+    """Means are tested as such; of other numbers the outputs change sides, and the number is taken anew."""
+    statistic = statistic_of(one, other, key)
+    if statistic is None:
+        return paired_test(one.values(key), other.values(key), kind=kind, draws=draws, seed=seed)
+    sides = np.arange(2)[:, None].repeat(len(one.gold), axis=1)  # whose output counts: [2, N]
+    return paired_statistic_test(statistic, *sides, draws=min(draws, SLOW_DRAWS), seed=seed)
+
+
+def best(methods: Sequence[Method], key: str, found: Sequence[Difference]) -> set[str]:
+    """The methods that deserve bold: the best, and all that are not told apart from it.
+
+    Nobody does where no method is significantly worse than the best, or where nobody knows which way is good.
+    """
+    known = {one.name: one.value(key) for one in methods if not isnan(one.value(key))}
+    about = describe(key)
+    if about is None or len(known) < 2:
+        return set()
+    top = (max if about.direction == "higher" else min)(known, key=known.__getitem__)
+    worse = {
+        name for one in found if top in (one.first, one.second) and one.significant
+        for name in (one.first, one.second) if name != top
+    }  # fmt: skip
+    return set(known) - worse if worse else set()

@@ -1,0 +1,162 @@
+"""The further tables of a comparison: differences, the paper, removal, classes, lengths, outcomes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isnan
+from typing import TYPE_CHECKING
+
+from unirex.comparison import breakdown
+from unirex.comparison.breakdown import Part, mean_over
+from unirex.comparison.method import Method
+from unirex.comparison.paper import other_rows
+from unirex.comparison.scores import group, printed_cell, share
+from unirex.comparison.significance import Difference
+from unirex.report.grid import MISSING, Cell, Grid, Head
+from unirex.report.table import between, cell, describe, header
+
+if TYPE_CHECKING:
+    from unirex.comparison.comparison import Comparison
+
+LEAST = 1e-4  # smaller p-values are only said to be so
+
+
+def differences(found: Comparison) -> Grid:
+    """Every two methods on every metric: how far apart, and how likely chance alone gives as much."""
+    head = [
+        Head("Metric", "metric"),
+        Head("Better", "better"),
+        Head("Worse", "worse"),
+        Head("Difference", "difference", title="with its 95 % interval over texts"),
+        Head("p", "p", title="of the paired test, two-sided"),
+        Head("p corrected", "p_corrected", title="by Holm, for the pairs of methods on this metric"),
+    ]
+    return Grid(head, [_difference(one) for one in found.tests()], _test_caption(found))
+
+
+def _difference(one: Difference) -> list[Cell]:
+    about = describe(one.metric)
+    turned = (one.difference < 0) != (about is not None and about.direction == "lower")
+    first, second = (one.second, one.first) if turned else (one.first, one.second)
+    apart, low, high = (
+        (-one.difference, -one.high, -one.low) if turned else (one.difference, one.low, one.high)
+    )
+    numbers = {"": apart, "low": low, "high": high}
+    return [
+        Cell(header(one.metric)),
+        Cell(first),
+        Cell(second),
+        Cell(
+            cell(one.metric, apart), one.significant, under=between(one.metric, (low, high)), numbers=numbers
+        ),
+        _p(one.p_value),
+        _p(one.corrected, strong=one.significant),
+    ]
+
+
+def _p(value: float, *, strong: bool = False) -> Cell:
+    if isnan(value):
+        return Cell(MISSING)
+    return Cell(f"{value:.4f}" if value >= LEAST else f"< {LEAST:g}", strong, numbers={"": value})
+
+
+def _test_caption(found: Comparison) -> str:
+    return (
+        f"Paired {found.test} test over {found.texts} texts, two-sided, {found.draws} draws; several seeds "
+        "of a method are averaged text by text. Holm's correction is for all pairs of methods on one metric; "
+        "marked where it stays below 5 %. Differences are better less worse, with 95 % intervals."
+    )
+
+
+def printed(dataset: str) -> Grid:
+    """Every row the paper prints for a dataset, with the relative gains it prints."""
+    rows = other_rows(dataset, set())
+    keys = dict.fromkeys(key for row in rows for key in row.metrics)
+    gains = dict.fromkeys(name for row in rows for name in row.gains)
+    heads = [Head(header(key), key, group(key)) for key in keys]
+    heads += [Head(name.upper(), name, "Relative gain") for name in gains]
+    body = [
+        [
+            Cell(row.method),
+            *(printed_cell(row, key, quiet=False) for key in keys),
+            *(share(row.gains.get(name, float("nan"))) for name in gains),
+        ]
+        for row in rows
+    ]
+    return Grid([Head("", "method"), *heads], body, "As published: mean ± standard deviation over 3 seeds.")
+
+
+def removals(found: Comparison) -> Grid:
+    """Faithfulness under every way of removing tokens, so that one that was trained for does not mislead."""
+    ways = breakdown.removals(found.methods)
+    keys = [
+        key
+        for key in ("comprehensiveness", "sufficiency", "csd")
+        if any(key in one.metrics for one in found.methods)
+    ]
+    head = [Head("", "method"), Head("Trained with", "trained_with")]
+    head += [Head(way, f"{key}/{way}", header(key)) for key in keys for way in ways]
+    body = [
+        [
+            Cell(method.name),
+            Cell(", ".join(method.trained_removals) or MISSING),
+            *(_number(key, breakdown.under_removal(method, key, way)) for key in keys for way in ways),
+        ]
+        for method in found.methods
+    ]
+    says = (
+        "A method can learn to look faithful for the one way of removing tokens it was trained with; numbers "
+        "that hold for a way training never used tell more."
+    )
+    return Grid(head, body, says)
+
+
+def classes(found: Comparison) -> Grid:
+    """F1 of every label, method by method."""
+    reports = [breakdown.by_class(one) for one in found.methods]
+    labels = list(dict.fromkeys(label for report in reports for label in report))
+    heads = [Head(one.name, f"{one.name}_f1", "F1 ↑") for one in found.methods]
+    body = []
+    for label in labels:
+        rows = [report.get(label) for report in reports]
+        texts = next((row.support for row in rows if row), 0)
+        of_label = (_number("macro_f1", row.f1 if row else float("nan")) for row in rows)
+        body.append([Cell(str(label)), Cell(str(texts), numbers={"": texts}), *of_label])
+    return Grid([Head("Label", "label"), Head("Texts", "texts"), *heads], body)
+
+
+def lengths(found: Comparison, keys: Sequence[str]) -> Grid:
+    """The desiderata by length of the text."""
+    parts = breakdown.by_length(found.methods[0].lengths)
+    heads = [Head(one.name, f"{one.name}_{key}", header(key)) for key in keys for one in found.methods]
+    body = [
+        [
+            Cell(part.name),
+            Cell(str(part.texts), numbers={"": part.texts}),
+            *(_number(key, mean_over(one, key, part)) for key in keys for one in found.methods),
+        ]
+        for part in parts
+    ]
+    return Grid([Head("Tokens", "tokens"), Head("Texts", "texts"), *heads], body)
+
+
+def outcomes(found: Comparison, keys: Sequence[str]) -> Grid:
+    """Rationales of right predictions beside those of wrong ones; each method has its own."""
+    head = [Head("", "method")]
+    head += [Head(name, f"texts_{name}", "Texts") for name in ("right", "wrong")]
+    head += [Head(name, f"{key}_{name}", header(key)) for key in keys for name in ("right", "wrong")]
+    return Grid(head, [_outcome(method, breakdown.by_outcome(method), keys) for method in found.methods])
+
+
+def _outcome(method: Method, parts: Sequence[Part], keys: Sequence[str]) -> list[Cell]:
+    counts = [Cell(str(part.texts), numbers={"": part.texts}) for part in parts]
+    return [
+        Cell(method.name),
+        *counts,
+        *(_number(key, mean_over(method, key, part)) for key in keys for part in parts),
+    ]
+
+
+def _number(key: str, value: float) -> Cell:
+    shown = cell(key, value)
+    return Cell(shown, numbers={} if shown == MISSING else {"": value})

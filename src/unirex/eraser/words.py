@@ -1,0 +1,145 @@
+"""Where the words of ERASER's documents stand in the segments of an example, and what is said of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unirex.data.eraser.documents import Document
+from unirex.data.example import CharSpan
+from unirex.data.rationales import words
+from unirex.eraser.gold import Gold
+from unirex.errors import UserError
+
+Word = Literal["max", "mean", "first"]
+Numbers = NDArray[np.int64]
+Locate = Callable[[str, Sequence[str]], "list[Words]"]  # from an example's id and segments
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The words of one document inside a segment, as character offsets."""
+
+    docid: str
+    segment: int
+    starts: Numbers  # [n]
+    ends: Numbers
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def touched(self, start: int, end: int) -> range:
+        """The numbers of the words that a stretch of characters has a part of."""
+        first = int(np.searchsorted(self.ends, start, side="right"))
+        return range(first, max(first, int(np.searchsorted(self.starts, end, side="left"))))
+
+    def marked(self, spans: Iterable[CharSpan]) -> NDArray[np.bool_]:
+        """Which words have a part in any of the spans."""
+        found = np.zeros(len(self), dtype=bool)
+        for start, end in spans:
+            found[self.touched(start, end)] = True
+        return found
+
+
+def own_words(name: str, segments: Sequence[str]) -> list[Words]:
+    """Every segment as a document of blank-separated words; its id is `ID_0`, `ID_1`, … for the example `ID`.
+
+    It is just `ID` where there is one segment only. Segments without a word are no documents.
+    """
+    ids = [name] if len(segments) == 1 else [f"{name}_{number}" for number in range(len(segments))]
+    found = [_words(ids[number], number, words(text)) for number, text in enumerate(segments)]
+    return [one for one in found if len(one)]
+
+
+@dataclass(frozen=True, slots=True)
+class EraserWords:
+    """Finds the documents of ERASER data in examples that were read from it."""
+
+    gold: Gold
+
+    def __call__(self, name: str, segments: Sequence[str]) -> list[Words]:
+        """The documents of an annotation, by their texts; a segment that is none (a query) is passed over."""
+        if name not in self.gold.annotations:
+            raise UserError(f"the ERASER data has no annotation '{name}'; name the right folder and split")
+        documents = {
+            docid: one for docid in self._docids(name) if (one := self.gold.document(docid)) is not None
+        }
+        found = list(_alone(documents, segments)) or list(_together(documents, segments))
+        if not found:
+            raise UserError(
+                f"no text of example '{name}' is a document of its annotation ({', '.join(documents)}); "
+                "give the folder it was read from"
+            )
+        return found
+
+    def _docids(self, name: str) -> dict[str, None]:
+        # The annotations of e-SNLI name only those of the two that have evidence.
+        pair = [docid for docid in (f"{name}_premise", f"{name}_hypothesis") if self.gold.document(docid)]
+        return dict.fromkeys((*pair, *self.gold.annotations[name].docids))
+
+
+def _alone(documents: dict[str, Document], segments: Sequence[str]) -> Iterator[Words]:
+    """Documents that are a segment of their own; of documents with the same text, each once."""
+    left = dict(documents)
+    for number, text in enumerate(segments):
+        docid = next((docid for docid, document in left.items() if document.text == text), None)
+        if docid is not None:
+            yield document_words(docid, number, left.pop(docid), 0)
+
+
+def _together(documents: dict[str, Document], segments: Sequence[str]) -> Iterator[Words]:
+    """Documents that make up the first segment, one after another."""
+    if not segments or segments[0] != "\n".join(one.text for one in documents.values()):
+        return
+    before = 0
+    for docid, document in documents.items():
+        yield document_words(docid, 0, document, before)
+        before += len(document.text) + 1
+
+
+def document_words(docid: str, segment: int, document: Document, before: int = 0) -> Words:
+    """The words of a document that begins so many characters into a segment."""
+    starts = np.frombuffer(document.starts, dtype=np.dtype("L")).astype(np.int64)
+    return Words(docid, segment, starts[:-1] + before, starts[1:] - 1 + before)
+
+
+def _words(docid: str, segment: int, spans: Sequence[CharSpan]) -> Words:
+    places = np.array(spans, dtype=np.int64).reshape(-1, 2)
+    return Words(docid, segment, places[:, 0], places[:, 1])
+
+
+def word_scores(
+    one: Words, tokens: Sequence[tuple[int, int, int]], scores: Sequence[float], *, word: Word, unread: float
+) -> NDArray[np.float64]:
+    """One score a word, from the tokens it is made of: the highest, the mean, or the first.
+
+    `unread` is for words that no token is part of, as those beyond what the encoder could take.
+    """
+    parts: list[list[float]] = [[] for _ in range(len(one))]
+    for (segment, start, end), score in zip(tokens, scores, strict=True):
+        if segment == one.segment:
+            for number in one.touched(start, end):
+                parts[number].append(score)
+    join = JOIN[word]
+    return np.array([join(some) if some else unread for some in parts], dtype=np.float64)
+
+
+JOIN: dict[str, Callable[[list[float]], float]] = {
+    "max": max,
+    "mean": lambda some: sum(some) / len(some),
+    "first": lambda some: some[0],
+}
+
+
+def runs(marks: NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """The maximal runs of marked words, end-exclusive.
+
+    >>> runs(np.array([1, 1, 0, 1], dtype=bool))
+    [(0, 2), (3, 4)]
+    """
+    edges = np.flatnonzero(np.diff(np.concatenate(([False], marks, [False])).astype(np.int8)))
+    return [(int(start), int(end)) for start, end in edges.reshape(-1, 2)]

@@ -1,0 +1,191 @@
+"""Whether one system is better than another on the same examples, or the examples just fell that way.
+
+All tests are two-sided. They speak of these trained systems and texts like these: with several seeds the
+outputs of an example are averaged first, which makes the systems steadier but says nothing of seeds not run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from unirex.errors import unknown
+from unirex.metrics.bootstrap import CELLS, LEVEL, bootstrap_interval, bootstrap_means, interval_of
+
+Floats = NDArray[np.float64]
+Kind = Literal["randomisation", "bootstrap"]
+Statistic = Callable[[NDArray[Any], NDArray[np.int64]], float]
+
+DRAWS = 10_000
+SLACK = 1e-12  # of the sum of all sizes: sums that differ by rounding alone are equal
+
+
+@dataclass(frozen=True, slots=True)
+class PairedResult:
+    """How much higher the first system is than the second, and how likely chance alone gives as much."""
+
+    difference: float
+    low: float  # bootstrap interval of the difference
+    high: float
+    p_value: float
+    pairs: int  # examples both have a value for
+
+
+NOTHING = PairedResult(float("nan"), float("nan"), float("nan"), float("nan"), 0)
+
+
+def paired_test(
+    a: ArrayLike,
+    b: ArrayLike,
+    *,
+    kind: Kind = "randomisation",
+    level: float = LEVEL,
+    draws: int = DRAWS,
+    seed: int = 0,
+) -> PairedResult:
+    """Whether the mean of `a` differs from that of `b`, both [N] over the same examples or [seeds, N].
+
+    `randomisation`: if the systems were alike, either could have produced either value of an example, so the
+    differences keep their size and get signs by chance; the p-value is the share of such draws that are at
+    least as far from 0. All 2ⁿ signs are tried where these are no more than `draws`; else
+    p = (1 + hits) / (1 + draws). `bootstrap`: the share of bootstrap means as far from the observed one as
+    that is from 0. Examples with NaN on either side are left out.
+
+    >>> paired_test([1, 1, 1, 1], [0, 0, 0, 1]).p_value  # 3 differences: 2 of 8 sign patterns are as extreme
+    0.25
+    """
+    if kind not in P_VALUES:
+        raise unknown("kind of paired test", kind, P_VALUES)
+    apart = _differences(a, b)
+    if not apart.size:
+        return NOTHING
+    low, high = bootstrap_interval(apart, level=level, seed=seed)
+    p_value = P_VALUES[kind](apart, draws, seed)
+    return PairedResult(float(apart.mean()), low, high, p_value, len(apart))
+
+
+def paired_statistic_test(
+    statistic: Statistic,
+    a: ArrayLike,
+    b: ArrayLike,
+    *,
+    level: float = LEVEL,
+    draws: int = 1000,
+    seed: int = 0,
+) -> PairedResult:
+    """The same for a number that is no mean, such as macro F1: outputs [N] change sides by chance.
+
+    `statistic(outputs, rows)` takes outputs of one system and the numbers of the examples they are for.
+
+    >>> gold = np.array([0, 1, 1, 0, 1, 0, 1, 0])
+    >>> share = lambda predicted, rows: float((predicted == gold[rows]).mean())
+    >>> result = paired_statistic_test(share, gold, [1, 0, 1, 0, 1, 0, 1, 0])
+    >>> result.difference, result.p_value  # both outputs that differ are better: 2 of 4 patterns
+    (0.25, 0.5)
+    """
+    ours, theirs = np.asarray(a), np.asarray(b)
+    if ours.ndim != 1 or ours.shape != theirs.shape:
+        raise ValueError(f"outputs of shapes {ours.shape} and {theirs.shape}; both must be [N]")
+    if not ours.size:
+        return NOTHING
+    rows = np.arange(len(ours))
+    moving = np.flatnonzero(ours != theirs)
+    found = statistic(ours, rows) - statistic(theirs, rows)
+    swapped = _swapped(statistic, ours, theirs, moving, draws=draws, seed=seed)
+    low, high = interval_of(_drawn(statistic, ours, theirs, draws, seed)[:, None], level)
+    p_value = _share(swapped, found, slack=SLACK, exact=_all_fit(len(moving), draws))
+    return PairedResult(float(found), float(low[0]), float(high[0]), p_value, len(ours))
+
+
+def _differences(a: ArrayLike, b: ArrayLike) -> Floats:
+    """Their difference for each example that has both."""
+    ours, theirs = _per_example(a), _per_example(b)
+    if ours.shape != theirs.shape:
+        raise ValueError(f"values of {len(ours)} and of {len(theirs)} examples; a pair must be over the same")
+    apart = ours - theirs
+    return apart[~np.isnan(apart)]
+
+
+def _per_example(values: ArrayLike) -> Floats:
+    """One value an example: the mean over the seeds that have one."""
+    given = np.asarray(values, dtype=np.float64)
+    if given.ndim not in (1, 2):
+        raise ValueError(f"values of shape {given.shape}; [N] or [seeds, N] are needed")
+    seeds = np.atleast_2d(given)
+    known = ~np.isnan(seeds)
+    with np.errstate(invalid="ignore"):  # an example without any value
+        return np.where(known, seeds, 0.0).sum(axis=0) / known.sum(axis=0)
+
+
+def _by_signs(apart: Floats, draws: int, seed: int) -> float:
+    moving = apart[apart != 0]  # the sign of nought changes nothing
+    sums = [
+        2 * (signs.astype(np.float64) @ moving) - moving.sum() for signs in _coins(len(moving), draws, seed)
+    ]
+    slack = SLACK * float(np.abs(moving).sum())
+    return _share(np.concatenate(sums), moving.sum(), slack=slack, exact=_all_fit(len(moving), draws))
+
+
+def _by_bootstrap(apart: Floats, draws: int, seed: int) -> float:
+    mean = apart.mean()
+    means = bootstrap_means(apart, draws=draws, seed=seed)[:, 0]
+    return _share(means - mean, mean, slack=SLACK * float(np.abs(apart).mean()), exact=False)
+
+
+P_VALUES: dict[str, Callable[[Floats, int, int], float]] = {
+    "randomisation": _by_signs,
+    "bootstrap": _by_bootstrap,
+}
+
+
+def _share(drawn: Floats, found: float, *, slack: float, exact: bool) -> float:
+    """The share of draws at least as far from 0 as what was found, which is a draw itself."""
+    hits = int((np.abs(drawn) >= abs(found) - slack).sum())
+    return hits / len(drawn) if exact else (1 + hits) / (1 + len(drawn))
+
+
+def _all_fit(coins: int, draws: int) -> bool:
+    return coins < 60 and 2**coins <= draws
+
+
+def _coins(number: int, draws: int, seed: int) -> Iterator[NDArray[np.int8]]:
+    """Every way the coins can fall, if no more than `draws`; else so many throws: [block, coins]."""
+    if _all_fit(number, draws):
+        yield ((np.arange(2**number)[:, None] >> np.arange(number)) & 1).astype(np.int8)
+        return
+    chance = np.random.default_rng(seed)
+    block = max(1, CELLS // number)
+    for start in range(0, draws, block):
+        yield chance.integers(0, 2, size=(min(block, draws - start), number), dtype=np.int8)
+
+
+def _swapped(
+    statistic: Statistic,
+    ours: NDArray[Any],
+    theirs: NDArray[Any],
+    moving: NDArray[np.int64],
+    *,
+    draws: int,
+    seed: int,
+) -> Floats:
+    """The difference of the statistic with some outputs on the other side, one a throw."""
+    rows, found = np.arange(len(ours)), []
+    for coins in _coins(len(moving), draws, seed):
+        for throw in coins.astype(bool):
+            swap = np.zeros(len(ours), dtype=bool)
+            swap[moving[throw]] = True
+            found.append(
+                statistic(np.where(swap, theirs, ours), rows) - statistic(np.where(swap, ours, theirs), rows)
+            )
+    return np.array(found, dtype=np.float64)
+
+
+def _drawn(statistic: Statistic, ours: NDArray[Any], theirs: NDArray[Any], draws: int, seed: int) -> Floats:
+    """The difference of the statistic over examples drawn again, one a draw."""
+    chance, n = np.random.default_rng(seed), len(ours)
+    picks = (chance.integers(n, size=n) for _ in range(draws))
+    return np.array([statistic(ours[rows], rows) - statistic(theirs[rows], rows) for rows in picks])

@@ -1,0 +1,185 @@
+"""From a batch that a system has seen to one record per example."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from unirex.batch import Encoded, Tokens
+from unirex.data.example import Example, Label
+from unirex.extractors.heuristic import Random
+from unirex.extractors.integrated_gradients import IntegratedGradients
+from unirex.perturb import Perturber
+from unirex.probing import probe
+from unirex.records import Distributions, Draw, Floats, Probes, Record, Scored, Views
+from unirex.step import Step
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """How a system is looked at, beyond its own rationales under its own removal."""
+
+    beside: Sequence[Perturber] = ()  # further ways of removing tokens
+    draws: int = 5  # of random scores
+    probes: Sequence[str] = ()
+    trained_removal: str | None = None
+
+
+@dataclass
+class Cost:
+    """What a piece of work took."""
+
+    seconds: float = 0.0
+    tokens: int = 0  # that the encoder ran, padding included
+
+
+@contextmanager
+def costed(encoder: nn.Module) -> Iterator[Cost]:
+    """What the work inside takes; of an encoder on a GPU, until it is done."""
+    cost, device = Cost(), next(encoder.parameters()).device
+
+    def note(_module: nn.Module, _args: Any, given: dict[str, Any]) -> None:
+        rows = given["inputs_embeds"] if given.get("inputs_embeds") is not None else given["input_ids"]
+        cost.tokens += rows.shape[0] * rows.shape[1]
+
+    handle = encoder.register_forward_pre_hook(note, with_kwargs=True)
+    start = time.perf_counter()
+    try:
+        yield cost
+    finally:
+        if device.type == "cuda":
+            torch.cuda.synchronize(device)
+        cost.seconds = time.perf_counter() - start
+        handle.remove()
+
+
+def batch_records(
+    step: Step,
+    examples: Sequence[Example],
+    encoded: Sequence[Encoded],
+    answers: Callable[[int], Sequence[Label]],
+    *,
+    protocol: Protocol | None = None,
+    cost: Cost | None = None,
+) -> Iterator[Record]:
+    """One record per example of the batch; `answers` says what so many logits stand for."""
+    how = protocol or Protocol(draws=0)
+    sequences = [tokens for one in encoded for tokens in one.sequences]
+    scored = iter(batch_scores(step, sequences))
+    views = zip(*(batch_views(step, by) for by in (step.perturber, *how.beside)), strict=True)
+    probes = probe(step, how.probes, examples, encoded) if how.probes else None
+    draws = batch_draws(step, examples, encoded, how, known=probes)
+    predicted, targets = step.full.logits.argmax(-1).tolist(), step.target.tolist()
+    probabilities = distributions(step.full.logits[None])
+    deltas = convergence_deltas(step)
+    for row, (example, one) in enumerate(zip(examples, encoded, strict=True)):
+        labels = tuple(answers(len(one.sequences)))
+        yield Record(
+            id=example.id,
+            segments=example.segments,
+            label=example.label,
+            predicted=labels[predicted[row]],
+            labels=labels,
+            probabilities=cut(probabilities[row], len(labels))[0],
+            sequences=tuple(next(scored) for _ in one.sequences),
+            budgets=tuple(map(float, step.budgets)),
+            target=labels[targets[row]],
+            views=tuple(cut_views(seen, len(labels)) for seen in next(views)),
+            draws=tuple(replace(draw, views=cut_views(draw.views, len(labels))) for draw in next(draws)),
+            probes=probes[row] if probes is not None else None,
+            seconds=cost.seconds / len(examples) if cost else None,
+            token_forwards=cost.tokens / len(examples) if cost else None,
+            convergence_delta=deltas[row] if deltas is not None else None,
+            truncated=one.truncated,
+            choices=example.choices,
+            trained_removal=how.trained_removal,
+        )
+
+
+def batch_scores(step: Step, sequences: Sequence[Tokens]) -> Iterator[Scored]:
+    """What was thought of the selectable tokens of every sequence of the batch."""
+    scores = step.scores.double().cpu().numpy()  # [D, T]
+    masks = step.masks.cpu().numpy()  # [K, D, T]
+    for row, tokens in enumerate(sequences):
+        places = tokens.selectable.nonzero()[0]
+        gold = tokens.rationale
+        yield Scored(
+            tokens=tuple(map(tuple, tokens.spans[places].tolist())),
+            scores=tuple(scores[row, places].tolist()),
+            gold=None if gold is None else tuple(gold[places].tolist()),
+            selected=tuple(tuple(mask.nonzero()[0].tolist()) for mask in masks[:, row, places]),
+        )
+
+
+def batch_views(step: Step, perturber: Perturber) -> Iterator[Views]:
+    """What every example's rationales come to, for one way of removing tokens."""
+    seen = step if perturber is step.perturber else replace(step, perturber=perturber)
+    both = zip(distributions(seen.dropped_logits), distributions(seen.kept_logits), strict=True)
+    return (Views(perturber.removal, removed, kept) for removed, kept in both)
+
+
+def batch_draws(
+    step: Step,
+    examples: Sequence[Example],
+    encoded: Sequence[Encoded],
+    how: Protocol,
+    *,
+    known: Sequence[Probes] | None,
+) -> Iterator[tuple[Draw, ...]]:
+    """Random scores for every example, so many times over; `known` is what probes said under its own."""
+    steps = [replace(step, extractor=Random(None, seed=number)) for number in range(how.draws)]
+    drawn = [_draws(one, examples, encoded, how.probes, known) for one in steps]
+    return zip(*drawn, strict=True) if drawn else iter([()] * len(encoded))
+
+
+def _draws(
+    step: Step,
+    examples: Sequence[Example],
+    encoded: Sequence[Encoded],
+    names: Sequence[str],
+    known: Sequence[Probes] | None,
+) -> Iterator[Draw]:
+    """One draw of every example; the tokens and the gold are the record's."""
+    scored = batch_scores(step, [tokens for one in encoded for tokens in one.sequences])
+    probes = [None] * len(encoded) if known is None else probe(step, names, examples, encoded, known=known)
+    for one, views, told in zip(encoded, batch_views(step, step.perturber), probes, strict=True):
+        sequences = [next(scored) for _ in one.sequences]
+        scores, selected = tuple(s.scores for s in sequences), tuple(s.selected for s in sequences)
+        yield Draw(scores, selected, views, told)
+
+
+def distributions(logits: Tensor) -> list[Distributions]:
+    """Probabilities of every view: [K, B, C] to B times K times C."""
+    found = logits.float().softmax(-1).transpose(0, 1).tolist()
+    return [tuple(map(tuple, one)) for one in found]
+
+
+def cut(rows: Distributions, count: int) -> Distributions:
+    """Only the first so many: a batch of choices is as wide as the example with the most of them."""
+    return rows if len(rows[0]) == count else tuple(row[:count] for row in rows)
+
+
+def cut_views(views: Views, count: int) -> Views:
+    """The same for all distributions of a view."""
+    return replace(views, removed=cut(views.removed, count), kept=cut(views.kept, count))
+
+
+def convergence_deltas(step: Step) -> Floats | None:
+    """How far the attributions are from adding up to what they explain, if the extractor promises that.
+
+    Of choices, the mean over the sequences of an example.
+    """
+    if not isinstance(step.extractor, IntegratedGradients):
+        return None
+    found = step.extractor.convergence_delta(step.full, step.target, step.scores).abs().double()
+    owner = step.batch.example
+    if owner is None:
+        return tuple(found.tolist())
+    sums = found.new_zeros(len(step.target)).index_add(0, owner, found)
+    return tuple((sums / owner.bincount(minlength=len(step.target))).tolist())

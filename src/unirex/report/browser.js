@@ -1,0 +1,429 @@
+"use strict";
+// Browses the examples of a comparison. The form is the state: every change of it filters all examples and
+// draws one page of them. Text enters the page only as text nodes. island.py says how the data are written.
+(() => {
+  const LONG = 1500; // characters; a longer text scrolls in its own box
+  const MOMENT = 40; // milliseconds of drawing before the reader may have the browser back
+  const PAUSE = 250; // milliseconds before a view goes into the address: browsers refuse many changes at once
+
+  // ---- The data -------------------------------------------------------------------------------------------
+
+  /** The rows as objects, and of each pair of methods the place of their overlap. */
+  function unpack({ labels, methods, rows }) {
+    const examples = rows.map(([id, label, segments, choices, cuts, gold, answers, overlaps], number) => ({
+      number, id, label, segments, choices: choices || null, cuts, gold, answers, overlaps, folded: null,
+      length: segments.reduce((sum, text) => sum + text.length, 0),
+    }));
+    const pairs = [];
+    for (let one = 0; one < methods.length; one++)
+      for (let other = one + 1; other < methods.length; other++) pairs.push([one, other, pairs.length]);
+    return { labels, methods, examples, pairs };
+  }
+
+  /** A text as it is searched: without case, and with every stretch of blanks as one. */
+  const fold = (text) => text.normalize("NFC").toLowerCase().replace(/\s+/gu, " ");
+
+  /** All that can be searched of an example, made at the first search. */
+  function folded(example) {
+    example.folded ??= fold([...example.segments, ...(example.choices ?? []), example.id].join("\n"));
+    return example.folded;
+  }
+
+  // ---- What is asked of an example ------------------------------------------------------------------------
+
+  /** 1 if the method is right, -1 if it is wrong, 0 if nobody can tell. */
+  function outcome(example, method) {
+    const predicted = example.answers[method] ? example.answers[method][0] : -1;
+    if (predicted < 0 || example.label < 0) return 0;
+    return predicted === example.label ? 1 : -1;
+  }
+
+  const mean = (values) => values.reduce((sum, one) => sum + one, 0) / values.length;
+
+  /** Mean F1 of the words that each two of the pairs select, in per cent; null if there is nothing to compare. */
+  function overlap(example, pairs) {
+    const known = pairs.map(([, , place]) => example.overlaps[place]).filter((one) => one >= 0);
+    return known.length ? mean(known) : null;
+  }
+
+  /** Share of the pairs that predict different labels. */
+  function dissent(example, pairs) {
+    let apart = 0, count = 0;
+    for (const [one, other] of pairs) {
+      const first = example.answers[one], second = example.answers[other];
+      if (!first || !second || first[0] < 0 || second[0] < 0) continue;
+      count++;
+      if (first[0] !== second[0]) apart++;
+    }
+    return count ? apart / count : 0;
+  }
+
+  /** Mean confidence of the methods; null if none tells. */
+  function confidence(example, methods) {
+    const told = methods.map((at) => example.answers[at]).filter((answer) => answer && answer[1] >= 0);
+    return told.length ? mean(told.map((answer) => answer[1])) : null;
+  }
+
+  const OUTCOMES = {
+    some: (found) => found.includes(-1),
+    wrong: (found) => found.length > 0 && found.every((one) => one < 0),
+    right: (found) => found.length > 0 && found.every((one) => one > 0),
+  };
+
+  /** The questions the form asks, the cheapest first. */
+  function questions(wish, pairs) {
+    const asked = [];
+    if (wish.gold !== "") asked.push((one) => one.label === Number(wish.gold));
+    if (wish.marked) asked.push((one) => one.gold && one.gold.length > 0);
+    if (wish.says !== "") asked.push((one) => one.answers[wish.by] && one.answers[wish.by][0] === Number(wish.says));
+    if (wish.outcome !== "") {
+      const [how, method] = wish.outcome.split(":");
+      const methods = method === undefined ? wish.methods : [Number(method)];
+      asked.push((one) => OUTCOMES[how](methods.map((at) => outcome(one, at)).filter(Boolean)));
+    }
+    if (wish.differ) asked.push((one) => dissent(one, pairs) > 0);
+    if (wish.overlap < 100)
+      asked.push((one) => { const found = overlap(one, pairs); return found !== null && found <= wish.overlap; });
+    if (wish.text) asked.push((one) => folded(one).includes(wish.text));
+    return asked;
+  }
+
+  /** What an order puts first has the smallest key; what has none comes last. */
+  const ORDERS = {
+    disagreement: (one, { pairs }) => -1000 * dissent(one, pairs) + (overlap(one, pairs) ?? 100),
+    unsure: (one, { methods }) => confidence(one, methods) ?? Infinity,
+    sure: (one, { methods }) => -(confidence(one, methods) ?? -Infinity),
+    short: (one) => one.length,
+    long: (one) => -one.length,
+  };
+
+  /** The examples that answer all questions, in the order asked for. */
+  function select(data, wish) {
+    const pairs = data.pairs.filter(([one, other]) => wish.methods.includes(one) && wish.methods.includes(other));
+    const asked = questions(wish, pairs), order = ORDERS[wish.sort];
+    const found = data.examples.filter((one) => asked.every((question) => question(one)));
+    if (!order) return found;
+    const keyed = found.map((one) => [order(one, { pairs, methods: wish.methods }), one]);
+    keyed.sort(([a], [b]) => (a === b ? 0 : a < b ? -1 : 1)); // stable: equals stay as in the data
+    return keyed.map(([, one]) => one);
+  }
+
+  // ---- Drawing --------------------------------------------------------------------------------------------
+
+  function make(tag, className, ...children) {
+    const made = document.createElement(tag);
+    if (className) made.className = className;
+    made.append(...children);
+    return made;
+  }
+
+  function makeAuto(tag, className, ...children) {
+    const made = make(tag, className, ...children);
+    made.dir = "auto"; // somebody else's text may run from right to left
+    return made;
+  }
+
+  /** The letter of a choice, counted from 0: A … Z, AA … */
+  function letter(number) {
+    const last = String.fromCharCode(65 + (number % 26));
+    return number < 26 ? last : letter(Math.floor(number / 26) - 1) + last;
+  }
+
+  const percent = (value, decimals = 0) => `${value.toFixed(decimals)} %`;
+  const count = (number) => number.toLocaleString("en");
+
+  /** A label as people know it: the letter of a choice with the text it stands for. */
+  function named(data, example, label) {
+    const name = data.labels[label];
+    const at = (example.choices ?? []).findIndex((_, number) => letter(number) === name);
+    return at < 0 ? name : `${name} · ${example.choices[at]}`;
+  }
+
+  /** Where the words of a text stand and how each looks; words without a look are left out. */
+  function looks(cuts, signs) {
+    const found = [];
+    for (let at = 0, end = 0; 2 * at < cuts.length; at++) {
+      const start = end + cuts[2 * at];
+      end = start + cuts[2 * at + 1];
+      const sign = signs ? signs[at] : "0", selected = sign >= "a";
+      if (sign !== "0") found.push({ start, end, selected, level: sign.charCodeAt(0) - (selected ? 97 : 48) });
+    }
+    return found;
+  }
+
+  /** A text with its words marked, and around them its gold, which may begin or end inside a word. */
+  function paragraph(text, words, gold) {
+    const made = makeAuto("p", "text");
+    let done = 0, next = 0;
+    function fill(parent, to) {
+      if (to <= done) return;
+      while (next < words.length && words[next].start < to) {
+        const { start, end, level, selected } = words[next];
+        if (start > done) parent.append(text.slice(done, start));
+        const from = Math.max(start, done);
+        done = Math.min(end, to);
+        parent.append(make(selected ? "mark" : "span", level ? `s${level}` : "", text.slice(from, done)));
+        if (end > to) return; // the rest of the word is on the other side
+        next++;
+      }
+      if (to > done) parent.append(text.slice(done, to));
+      done = to;
+    }
+    for (const [start, end] of gold) {
+      fill(made, start);
+      const marked = make("span", "gold-mark");
+      fill(marked, end);
+      made.append(marked);
+    }
+    fill(made, text.length);
+    if (text.length < LONG) return made;
+    const box = make("div", "long", made);
+    box.tabIndex = 0;
+    box.setAttribute("role", "region");
+    box.setAttribute("aria-label", "Text");
+    return box;
+  }
+
+  /** The text as one method sees it, or with its gold marks alone. */
+  function passage(example, answer) {
+    const texts = example.segments.map((text, at) => [text, at]);
+    if (answer && answer[3] >= 0) texts.push([example.choices[answer[3]], example.segments.length + answer[3]]);
+    let done = 0;
+    const paragraphs = texts.map(([text, at]) => {
+      const cuts = example.cuts[at], signs = answer && answer[2].slice(done, done + cuts.length / 2);
+      done += cuts.length / 2;
+      return paragraph(text, looks(cuts, signs), goldOf(example, at));
+    });
+    return make("div", "passage", ...paragraphs);
+  }
+
+  function goldOf(example, text) {
+    const found = [];
+    for (let at = 0; example.gold && at < example.gold.length; at += 3)
+      if (example.gold[at] === text) found.push([example.gold[at + 1], example.gold[at + 2]]);
+    return found;
+  }
+
+  function verdict(data, example, method) {
+    const [predicted, sure] = example.answers[method], right = outcome(example, method);
+    if (predicted < 0) return make("p", "verdict", make("span", "muted", "no prediction"));
+    const made = make("p", "verdict", makeAuto("span", "chip", named(data, example, predicted)));
+    if (right) made.append(make("span", right > 0 ? "right" : "wrong", right > 0 ? "✓ correct" : "✗ wrong"));
+    if (sure >= 0) made.append(make("span", "sure", percent(100 * sure, 1)));
+    return made;
+  }
+
+  function view(data, example, method) {
+    const made = make("section", "view", makeAuto("h4", "", data.methods[method]));
+    const answer = example.answers[method];
+    if (answer) made.append(verdict(data, example, method), passage(example, answer));
+    else made.append(make("p", "fine", "Nothing is known of this text."));
+    return made;
+  }
+
+  /** What the data say: the label, and whether there was nothing to mark. */
+  function facts(data, example) {
+    const made = make("p", "verdict");
+    if (example.label >= 0) {
+      made.append(makeAuto("span", "chip gold-chip", named(data, example, example.label)));
+      made.append(make("span", "muted", "gold label"));
+    }
+    if (example.gold && !example.gold.length) made.append(make("span", "muted", "no word marked"));
+    return made.childNodes.length ? made : "";
+  }
+
+  function choices(example) {
+    if (!example.choices) return "";
+    const items = example.choices.map((text, at) => makeAuto("li", "", `${letter(at)} · ${text}`));
+    return make("ul", "choices", ...items);
+  }
+
+  /** How far the shown methods agree. */
+  function agreement(example, pairs) {
+    const found = overlap(example, pairs), made = make("p", "agreement");
+    if (dissent(example, pairs) > 0) made.append(make("span", "apart", "predictions differ"));
+    if (found !== null) made.append(make("span", "", `rationales overlap ${percent(found)}`));
+    return made.childNodes.length ? made : "";
+  }
+
+  function card(data, example, methods) {
+    const pairs = data.pairs.filter(([one, other]) => methods.includes(one) && methods.includes(other));
+    const title = make("h3", "card-title", `Text ${count(example.number + 1)}`, makeAuto("span", "id", example.id));
+    title.id = `example-${example.number + 1}`;
+    const head = make("div", "card-head", title, facts(data, example), agreement(example, pairs));
+    const views = methods.map((method) => view(data, example, method));
+    const body = views.length ? make("div", "grid", ...views) : passage(example, null);
+    body.dataset.views = views.length;
+    const made = make("article", "card", head, choices(example), body);
+    made.setAttribute("aria-labelledby", title.id);
+    return made;
+  }
+
+  // ---- A view as an address -------------------------------------------------------------------------------
+
+  const fields = (form) => [...form.elements].filter((field) => field.name);
+  const isBox = (field) => field.type === "checkbox";
+  const isSelect = (field) => field instanceof HTMLSelectElement;
+
+  /** What differs from the form as it was, in words a reader of the address understands. */
+  function address(form, page) {
+    const told = new URLSearchParams();
+    for (const field of fields(form)) {
+      if (isBox(field)) { if (field.checked !== field.defaultChecked) told.append(field.name, field.value); }
+      else if (isSelect(field)) { if (field.selectedIndex > 0) told.set(field.name, field.selectedOptions[0].text); }
+      else if (field.value !== field.defaultValue) told.set(field.name, field.value);
+    }
+    if (page > 0) told.set("page", page + 1);
+    return told.toString();
+  }
+
+  /** Makes the form say what an address says; returns the page. */
+  function restore(form, words) {
+    const told = new URLSearchParams(words);
+    for (const field of fields(form)) {
+      if (isBox(field)) field.checked = told.getAll(field.name).includes(field.value) !== field.defaultChecked;
+      else if (isSelect(field))
+        field.selectedIndex = Math.max(0, [...field.options].findIndex((one) => one.text === told.get(field.name)));
+      else field.value = told.get(field.name) ?? field.defaultValue;
+    }
+    return Math.max(0, (parseInt(told.get("page"), 10) || 1) - 1);
+  }
+
+  /** Other fragments belong to other parts of the page. */
+  const isView = (hash) => hash.includes("=");
+
+  // ---- The section ----------------------------------------------------------------------------------------
+
+  function browse(section) {
+    const find = (selector) => section.querySelector(selector);
+    const data = unpack(JSON.parse(find("script[type='application/json']").textContent));
+    const form = find("form"), bar = find(".bar"), results = find(".results"), number = find("[name=page]");
+    let found = [], page = 0, drawing = 0, timer = 0;
+
+    /** What the form asks for; what it has no field for is not asked. */
+    function wish() {
+      const value = (name, otherwise) => form.elements[name]?.value ?? otherwise;
+      const boxes = [...form.querySelectorAll("[name=without]")];
+      return {
+        text: fold(value("q", "").trim()), gold: value("gold", ""), outcome: value("outcome", ""),
+        by: value("by", ""), says: value("says", ""), sort: value("sort", ""), size: Number(value("size", "25")),
+        overlap: Number(value("overlap", "100")), differ: Boolean(form.elements.differ?.checked),
+        marked: Boolean(form.elements.marked?.checked),
+        methods: boxes.map((box, at) => (box.checked ? at : -1)).filter((at) => at >= 0),
+      };
+    }
+
+    function drawCount(size) {
+      const first = page * size, last = Math.min(found.length, first + size), all = data.examples.length;
+      const total = `${count(all)} text${all === 1 ? "" : "s"}`;
+      const some = found.length < all ? `${count(found.length)} of ${total} found` : total;
+      find(".count").textContent = found.length > size ? `${some} · ${count(first + 1)}–${count(last)} shown` : some;
+    }
+
+    function drawPager(pages) {
+      find(".pages").textContent = count(pages);
+      number.max = pages;
+      number.value = page + 1;
+      find(".previous").setAttribute("aria-disabled", page === 0);
+      find(".next").setAttribute("aria-disabled", page === pages - 1);
+    }
+
+    function nothing() {
+      const button = make("button", "", "Reset the filters");
+      button.type = "button";
+      button.addEventListener("click", () => { form.reset(); form.elements.q.focus(); });
+      return make("div", "empty", make("p", "", "No text matches all of these filters."), button);
+    }
+
+    /** Only this page is in the document, and of long texts only what a moment is enough for; then the rest. */
+    function drawCards(some, methods) {
+      const now = ++drawing;
+      let at = 0;
+      function more() {
+        if (now !== drawing) return; // another view was asked for
+        const end = performance.now() + MOMENT;
+        do results.append(card(data, some[at++], methods)); while (at < some.length && performance.now() < end);
+        results.setAttribute("aria-busy", at < some.length);
+        if (at < some.length) setTimeout(more);
+      }
+      results.replaceChildren(...(some.length ? [] : [nothing()]));
+      results.setAttribute("aria-busy", false);
+      if (some.length) more();
+    }
+
+    function draw() {
+      const { size, methods } = wish(), pages = Math.max(1, Math.ceil(found.length / size));
+      page = Math.min(Math.max(0, page), pages - 1);
+      drawCards(found.slice(page * size, (page + 1) * size), methods);
+      drawCount(size);
+      drawPager(pages);
+      remember();
+    }
+
+    function update(to = 0) {
+      const slider = form.elements.overlap, asked = wish();
+      if (slider) {
+        const says = asked.overlap < 100 ? `≤ ${percent(asked.overlap)}` : "any";
+        find(".limit").textContent = says;
+        slider.setAttribute("aria-valuetext", says);
+      }
+      found = select(data, asked);
+      page = to;
+      draw();
+    }
+
+    /** The view can be linked. A page from a place without addresses of its own is as good. */
+    function remember() {
+      clearTimeout(timer);
+      timer = setTimeout(() => {
+        const told = address(form, page);
+        if (!told && !isView(location.hash)) return;
+        const place = told ? `#${told}` : location.pathname + location.search;
+        try { history.replaceState(null, "", place); } catch { /* not here */ }
+      }, PAUSE);
+    }
+
+    function turn(to) {
+      const before = page;
+      page = to;
+      draw();
+      if (page !== before && bar.getBoundingClientRect().top <= 0) results.scrollIntoView();
+    }
+
+    /** The arrow keys turn pages wherever they have nothing else to do. */
+    function arrow(event) {
+      const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+      if (!step || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey || event.defaultPrevented) return;
+      if (event.target.closest("input, select, textarea, [contenteditable]")) return;
+      const box = section.getBoundingClientRect(), seen = box.top < innerHeight && box.bottom > 0;
+      if (section.contains(event.target) || (event.target === document.body && seen)) turn(page + step);
+    }
+
+    /** The same long text scrolls to the same place in every view of a card. */
+    function scrollTogether({ target }) {
+      if (!target.classList?.contains("long")) return;
+      const at = (box) => [...box.parentNode.children].indexOf(box);
+      for (const other of target.closest(".card").querySelectorAll(".long"))
+        if (other !== target && at(other) === at(target)) other.scrollTop = target.scrollTop;
+    }
+
+    form.addEventListener("submit", (event) => event.preventDefault());
+    form.addEventListener("input", () => update());
+    form.addEventListener("reset", () => setTimeout(update)); // the fields change after this event
+    number.addEventListener("change", () => turn((parseInt(number.value, 10) || 1) - 1));
+    find(".previous").addEventListener("click", () => turn(page - 1));
+    find(".next").addEventListener("click", () => turn(page + 1));
+    results.addEventListener("scroll", scrollTogether, true);
+    document.addEventListener("keydown", arrow);
+    addEventListener("hashchange", () => isView(location.hash) && update(restore(form, location.hash.slice(1))));
+
+    form.hidden = bar.hidden = false;
+    const linked = isView(location.hash);
+    update(restore(form, linked ? location.hash.slice(1) : ""));
+    if (linked) section.scrollIntoView();
+  }
+
+  const begin = () => document.querySelectorAll("section.browser").forEach(browse);
+  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", begin);
+  else begin();
+})();

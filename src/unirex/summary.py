@@ -1,0 +1,175 @@
+"""What an evaluation comes to: the metrics of a system, how sure they are, and the floor beside them."""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from unirex.columns import Columns
+from unirex.data.example import Label
+from unirex.files import write_file
+from unirex.metrics import performance
+from unirex.metrics.uncertainty import mean_std
+from unirex.records import Record
+from unirex.report.table import table
+from unirex.tally import Tally
+
+FLOOR = "random scores"
+COLUMNS = (
+    "accuracy",
+    "comprehensiveness",
+    "sufficiency",
+    "csd",
+    "auprc",
+    "token_f1_macro2",
+    "token_f1",
+)  # the three desiderata at a glance; `Summary.metrics` has the rest
+
+BY_REMOVAL = ("comprehensiveness", "sufficiency", "csd")
+
+
+@dataclass
+class Summary:
+    """The values of every example of a system, and the running sums of random scores."""
+
+    name: str
+    labels: Sequence[Label] | None = None
+    facts: Mapping[str, object] = field(default_factory=dict)  # of the system, for the file
+    columns: Columns = field(init=False)
+    floor: list[Tally] = field(default_factory=list)  # one a draw
+    seen: dict[str, object] = field(default_factory=dict)  # how it was evaluated, from the first record
+
+    def __post_init__(self) -> None:
+        self.columns = Columns(self.name, self.labels)
+
+    @classmethod
+    def of(cls, name: str, records: Iterable[Record], labels: Sequence[Label] | None = None) -> Summary:
+        """The summary of all these records."""
+        summary = cls(name, labels)
+        for record in records:
+            summary.add(record)
+        return summary
+
+    def add(self, record: Record) -> None:
+        """One more example."""
+        if not len(self.columns):
+            self.seen = protocol_of(record)
+            self.floor = [Tally(self.labels) for _ in record.draws]
+        self.columns.add(record)
+        for number, tally in enumerate(self.floor):
+            tally.add(record.drawn(number))
+
+    @property
+    def count(self) -> int:
+        """How many texts."""
+        return len(self.columns)
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """Every metric of the system by name."""
+        return self.columns.metrics()
+
+    @property
+    def floor_metrics(self) -> dict[str, tuple[float, float]]:
+        """Every metric of random scores: mean and standard deviation over the draws."""
+        draws = [tally.metrics() for tally in self.floor]
+        return {name: mean_std([draw[name] for draw in draws]) for name in (draws[0] if draws else ())}
+
+    @property
+    def rows(self) -> dict[str, dict[str, float]]:
+        """The metrics of the system and of random scores under the same classifier."""
+        floor = {name: mean for name, (mean, _) in self.floor_metrics.items()}
+        return {self.name: self.metrics} | ({f"{self.name}: {FLOOR}": floor} if floor else {})
+
+    @cached_property
+    def intervals(self) -> dict[str, tuple[float, float]]:
+        """Where each metric lies with 95 % confidence, were other texts of this kind drawn."""
+        from unirex.intervals import intervals_of
+
+        return intervals_of(self.columns)
+
+    def table(self) -> str:
+        """The three desiderata as text, and under it how sure they are."""
+        rows = self.rows
+        shown = [name for name in COLUMNS if any(name in row for row in rows.values())]
+        main = table(rows, columns=shown, intervals={self.name: self.intervals})
+        others = self.removals()
+        return main if len(others) < 2 else f"{main}\n\n{table(others)}"
+
+    def removals(self) -> dict[str, dict[str, float]]:
+        """Faithfulness by the way tokens are removed: one that training used shows what was learnt for it.
+
+        Of the rest, the one that neither training nor the main metrics use is held out.
+        """
+        metrics, found = self.metrics, {}
+        used = self.seen.get("removals") or []
+        for number, removal in enumerate(used if isinstance(used, list) else []):
+            keys = {name: f"{name}/{removal}" if number else name for name in BY_REMOVAL}
+            trained = self.seen.get("trained_removal")
+            what = "trained with" if removal == trained else "main" if not number else "held out"
+            found[f"{removal} ({what})"] = {
+                name: metrics[key] for name, key in keys.items() if key in metrics
+            }
+        return found
+
+    def plain(self) -> dict[str, Any]:
+        """Everything as JSON has it."""
+        return {
+            "system": self.name,
+            "labels": None if self.labels is None else list(self.labels),
+            "texts": self.count,
+            "metrics": self.metrics,
+            "intervals": self.intervals,
+            "floor": {name: {"mean": mean, "std": std} for name, (mean, std) in self.floor_metrics.items()},
+            "classes": self.classes(),
+            "settings": {**self.seen, **self.facts, "peak_memory_bytes": peak_memory()},
+        }
+
+    def classes(self) -> list[dict[str, Any]]:
+        """How well every label is found."""
+        counts = self.columns.tally.confusion
+        if not counts:
+            return []
+        report = performance.class_report_of(counts, self.labels)
+        return [{"label": label, **vars_of(row)} for label, row in report.items()]
+
+    def save(self, folder: Path) -> None:
+        """Write `metrics.json`, whole or not at all."""
+        write_file(folder / "metrics.json", json.dumps(self.plain(), indent=2, ensure_ascii=False) + "\n")
+
+
+def saved_name(path: Path) -> tuple[str, list[Label] | None]:
+    """Name and labels of the evaluation that records belong to, from the `metrics.json` beside them."""
+    try:
+        saved = json.loads((path.parent / "metrics.json").read_text("utf-8"))
+        return str(saved["system"]), saved["labels"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return path.stem, None
+
+
+def vars_of(row: Any) -> dict[str, float]:
+    """The numbers of a class report's row."""
+    return {name: getattr(row, name) for name in ("precision", "recall", "f1", "support")}
+
+
+def protocol_of(record: Record) -> dict[str, object]:
+    """How a record was made: the same for all of an evaluation."""
+    return {
+        "budgets": list(record.budgets),
+        "removals": [views.removal for views in record.views],
+        "trained_removal": record.trained_removal,
+        "target": "predicted" if record.target == record.predicted else "gold",
+        "draws": len(record.draws),
+    }
+
+
+def peak_memory() -> int:
+    """The most memory this process has had at once, in bytes."""
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else most * 1024

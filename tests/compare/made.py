@@ -1,0 +1,120 @@
+"""Evaluations made by hand: how good a method is at what is planted, so that tests know who wins."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import yaml
+
+from unirex.record_files import write_records
+from unirex.records import Draw, Record, Scored, Views
+from unirex.summary import Summary
+
+BUDGETS = (10.0, 20.0, 50.0)
+LABELS = ("neg", "pos")
+WORDS = ("the", "film", "is", "a", "dull", "witty", "gorgeous", "mess", "of", "jokes", "and", "songs")
+
+
+def records(
+    *,
+    right: float = 0.8,
+    faithful: float = 0.5,
+    plausible: float = 0.5,
+    number: int = 60,
+    seed: int = 0,
+    texts: int = 0,
+    budgets: tuple[float, ...] = BUDGETS,
+    removals: tuple[str, ...] = ("delete", "mask_token"),
+    trained: str | None = None,
+    draws: int = 2,
+) -> list[Record]:
+    """Records of a method: how often it is right, how far p falls without its words, who would mark them."""
+    chance, given = np.random.default_rng(seed + 1000), np.random.default_rng(texts)
+    return [
+        _record(i, given, chance, right, faithful, plausible, budgets, removals, trained, draws)
+        for i in range(number)
+    ]
+
+
+def _record(i, given, chance, right, faithful, plausible, budgets, removals, trained, draws):
+    words = [str(WORDS[at]) for at in given.integers(len(WORDS), size=4 + i % 9)]
+    gold = tuple(bool(one) for one in given.random(len(words)) < 0.3)
+    label = LABELS[int(given.integers(2))]
+    wrong = LABELS[1 - LABELS.index(label)]
+    predicted = label if chance.random() < right else wrong
+    sure = float(chance.uniform(0.7, 0.99))
+    scores = tuple(float(np.round(plausible * marked + chance.normal(0, 0.3), 4)) for marked in gold)
+    return Record(
+        id=f"text-{i}",
+        segments=(" ".join(words),),
+        label=label,
+        predicted=predicted,
+        labels=LABELS,
+        probabilities=_of(predicted, sure),
+        sequences=(Scored(_places(words), scores, gold, _selected(scores, budgets)),),
+        budgets=budgets,
+        target=predicted,
+        views=tuple(_views(one, predicted, sure, faithful, budgets, chance) for one in removals),
+        draws=tuple(_draw(words, predicted, sure, budgets, chance) for _ in range(draws)),
+        seconds=0.01,
+        trained_removal=trained,
+    )
+
+
+def _of(predicted, p):
+    return (1 - p, p) if predicted == LABELS[1] else (p, 1 - p)
+
+
+def _places(words):
+    starts = np.cumsum([0, *(len(word) + 1 for word in words)])
+    return tuple((0, int(start), int(start) + len(word)) for start, word in zip(starts, words, strict=False))
+
+
+def _selected(scores, budgets):
+    order = sorted(range(len(scores)), key=lambda at: -scores[at])
+    return tuple(tuple(sorted(order[: max(1, round(len(scores) * b / 100))])) for b in budgets)
+
+
+def _views(removal, predicted, sure, faithful, budgets, chance):
+    falls = [min(sure, max(0.0, faithful * (0.5 + b / 100) + chance.normal(0, 0.05))) for b in budgets]
+    return Views(
+        removal,
+        tuple(_of(predicted, sure - fall) for fall in falls),
+        tuple(_of(predicted, sure - 0.5 * (sure - fall)) for fall in falls),
+    )
+
+
+def _draw(words, predicted, sure, budgets, chance):
+    scores = tuple(float(one) for one in chance.random(len(words)).round(4))
+    return Draw(
+        (scores,), (_selected(scores, budgets),), _views("delete", predicted, sure, 0.1, budgets, chance)
+    )
+
+
+def run(
+    folder: Path, *, method: str = "slm-fp", seed: int = 0, evaluation: str = "sst-test", settings=None, **how
+):
+    """A run's folder with an evaluation in it, as `unirex train` and `unirex evaluate` leave them."""
+    home = folder / "evaluation" / evaluation
+    home.mkdir(parents=True, exist_ok=True)
+    content = {
+        "method": method,
+        "extractor": "shared-lm",
+        "training": {"epochs": 2},
+        **(settings or {}),
+        "seed": seed,
+    }
+    (folder / "settings.yaml").write_text(yaml.safe_dump(content), encoding="utf-8")
+    made = records(seed=seed, **how)
+    write_records(home / "records.jsonl", made)
+    summary = Summary.of(method, made, LABELS)
+    (home / "metrics.json").write_text(json.dumps(summary.plain()), encoding="utf-8")
+    return folder
+
+
+def file(path: Path, **how):
+    """A file of records alone."""
+    write_records(path, records(**how))
+    return path

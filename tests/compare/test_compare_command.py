@@ -1,0 +1,99 @@
+"""`unirex compare`, from the command line to files."""
+
+import re
+
+import pytest
+from jsonargparse import ArgumentParser
+from made import file, records, run
+
+from unirex.cli_compare import compare, compare_options
+from unirex.errors import UserError
+from unirex.record_files import write_records
+
+EVIL = "<script>alert(1)</script>"
+
+
+def call(*arguments):
+    parser = ArgumentParser(exit_on_error=False)
+    compare_options(parser)
+    return compare(parser.parse_args([str(one) for one in arguments]))
+
+
+@pytest.fixture(scope="module")
+def places(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs")
+    return [
+        run(folder / "a", plausible=0.9),
+        run(folder / "b", method="vanilla", faithful=0.1, seed=2),
+        f"{EVIL}={file(folder / 'c.jsonl', seed=3)}",
+    ]
+
+
+def test_the_table_is_printed_with_what_to_know(places, capsys):
+    assert call(*places, "--draws", 99, "--paper", "sst") == 0
+    out = capsys.readouterr().out
+    assert out.splitlines()[1].startswith("slm-fp") and "\nnote: Paper: " in out
+
+
+def test_files_are_written_in_the_format_their_ending_says(places, tmp_path, capsys):
+    for ending, start in (("md", "|  |"), ("tex", "% \\usepackage"), ("csv", "method,"), ("txt", "   ")):
+        assert call(*places, "--draws", 99, "--out", tmp_path / f"t.{ending}") == 0
+        assert (tmp_path / f"t.{ending}").read_text("utf-8").startswith(start)
+    assert "table in" in capsys.readouterr().out
+
+
+def test_the_report_stands_alone_and_shows_names_as_names(places, tmp_path, capsys):
+    target = tmp_path / "report.html"
+    assert call(*places, "--draws", 99, "--html", target, "--plots", tmp_path / "plots", "--title", EVIL) == 0
+    html = target.read_text("utf-8")
+    assert len(re.findall("<script", html)) == 2 and "&lt;script&gt;alert(1)" in html
+    assert "script-src 'sha256-" in html.replace("&#x27;", "'")
+    assert html.count('class="plot"') == 6 and len(list((tmp_path / "plots").iterdir())) == 12
+    for part in ("scores", "faithfulness", "calibration", "parts", "agreement", "differences", "examples"):
+        assert f'id="{part}"' in html
+    assert str(tmp_path) not in html  # no places of this machine
+
+
+def test_the_same_evaluations_give_the_same_report(places, tmp_path):
+    for name in ("one", "two"):
+        call(*places, "--draws", 99, "--html", tmp_path / f"{name}.html")
+    assert (tmp_path / "one.html").read_bytes() == (tmp_path / "two.html").read_bytes()
+
+
+def test_texts_cannot_break_out_of_the_report(tmp_path):
+    from dataclasses import replace
+
+    made = [replace(one, segments=(one.segments[0] + f" {EVIL}",)) for one in records()]
+    write_records(tmp_path / "a.jsonl", made)
+    call(tmp_path / "a.jsonl", "--html", tmp_path / "report.html")
+    html = (tmp_path / "report.html").read_text("utf-8")
+    assert "<script>alert" not in html and "alert(1)" in html
+
+
+def test_examples_of_the_page_can_be_limited_or_left_out(places, tmp_path):
+    call(places[0], "--examples", 5, "--html", tmp_path / "few.html")
+    assert "5 of the 60 texts are on this page" in (tmp_path / "few.html").read_text("utf-8")
+    call(places[0], "--examples", 0, "--html", tmp_path / "none.html")
+    assert "<script" not in (tmp_path / "none.html").read_text("utf-8")
+
+
+def test_mistakes_are_named_before_anything_is_read(places, tmp_path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(UserError, match="--format pdf: choose one of text, markdown, latex, csv"):
+        call("nowhere", "--format", "pdf")
+    with pytest.raises(UserError, match=r"--html .*: is a folder"):
+        call("nowhere", "--html", tmp_path / "folder")
+    with pytest.raises(UserError, match=r"--plots .*: is a file"):
+        call("nowhere", "--plots", tmp_path / "file")
+
+
+def test_the_package_needs_no_torch():
+    import subprocess
+    import sys
+
+    code = (
+        "import sys, unirex.comparison, unirex.cli_compare; print({'torch', 'matplotlib'} & set(sys.modules))"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert out.strip() == "set()"

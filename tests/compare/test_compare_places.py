@@ -1,0 +1,169 @@
+"""Where evaluations are found, which belong together, and what cannot be compared."""
+
+import json
+
+import pytest
+from made import BUDGETS, file, records, run
+
+from unirex.comparison import compare
+from unirex.errors import UserError
+
+
+def names(places, **how):
+    return [one.name for one in compare(places, **how).methods]
+
+
+def test_a_run_an_evaluation_a_file_and_a_named_place_are_all_taken(tmp_path):
+    found = compare(
+        [
+            run(tmp_path / "a"),
+            run(tmp_path / "b", method="vanilla") / "evaluation" / "sst-test",
+            file(tmp_path / "other.jsonl", seed=5),
+            f"mine={file(tmp_path / 'x.parquet', seed=6)}",
+        ]
+    )
+    assert [one.name for one in found.methods] == ["slm-fp", "vanilla", "other", "mine"]
+    assert found.texts == 60 and [one.seeds for one in found.methods] == [1, 1, 1, 1]
+
+
+def test_seeds_of_one_method_are_grouped(tmp_path):
+    found = compare([run(tmp_path / f"r{seed}", seed=seed) for seed in (0, 1, 2)])
+    (method,) = found.methods
+    assert method.name == "slm-fp" and method.seeds == 3
+    mean, std = method.metrics["accuracy"]
+    each = [one.metrics["accuracy"] for one in method.runs]
+    assert mean == pytest.approx(sum(each) / 3) and std > 0
+
+
+def test_the_same_name_groups_whatever_the_settings(tmp_path):
+    places = [f"ours={file(tmp_path / f'{seed}.jsonl', seed=seed)}" for seed in (0, 1)]
+    (method,) = compare(places).methods
+    assert (method.name, method.seeds) == ("ours", 2)
+
+
+def test_methods_of_one_name_are_told_apart_by_what_differs(tmp_path):
+    short, long = ({"training": {"epochs": epochs}} for epochs in (2, 9))
+    assert names([run(tmp_path / "a", settings=short), run(tmp_path / "b", settings=long, seed=1)]) == [
+        "slm-fp (epochs 2)",
+        "slm-fp (epochs 9)",
+    ]
+
+
+def test_many_differences_are_told_by_the_folder(tmp_path):
+    other = {"training": {"epochs": 9, "learning_rate": 1.0, "clip": 2.0}}
+    assert names([run(tmp_path / "a"), run(tmp_path / "b", settings=other)]) == ["slm-fp (a)", "slm-fp (b)"]
+
+
+def test_a_seed_that_comes_twice_is_no_seed_of_the_same_method(tmp_path):
+    assert names([run(tmp_path / "a"), run(tmp_path / "b")]) == ["slm-fp (a)", "slm-fp (b)"]
+
+
+def test_another_extractor_at_evaluation_is_another_method(tmp_path):
+    for name in ("a", "b"):
+        run(tmp_path / name, method="vanilla")
+        path = tmp_path / name / "evaluation" / "sst-test" / "metrics.json"
+        saved = json.loads(path.read_text())
+        saved["settings"]["extractor"] = {"a": "gradient", "b": "deeplift"}[name]
+        path.write_text(json.dumps(saved))
+    assert names([tmp_path / "a", tmp_path / "b"]) == [
+        "vanilla (extractor gradient)",
+        "vanilla (extractor deeplift)",
+    ]
+
+
+def test_results_in_memory_are_taken_too():
+    class Results:
+        def __init__(self, name, made):
+            self.name, self.records = name, made
+
+    good, bad = Results("good", records(right=0.9)), Results("bad", records(right=0.6, seed=1))
+    assert names([good, bad]) == ["good", "bad"]
+    found = compare({"a": [good, bad], "b": good})
+    assert [(one.name, one.seeds) for one in found.methods] == [("a", 2), ("b", 1)]
+    assert "a" in found.page()
+
+
+def test_several_evaluations_must_be_chosen_from(tmp_path):
+    run(tmp_path / "a")
+    run(tmp_path / "a", evaluation="sst-dev", texts=3)
+    with pytest.raises(UserError, match="several evaluations: sst-dev, sst-test; choose one by --evaluation"):
+        compare([tmp_path / "a"])
+    with pytest.raises(UserError, match="no evaluation 'sst-tes'; there is: sst-dev, sst-test"):
+        compare([tmp_path / "a"], evaluation="sst-tes")
+    assert names([tmp_path / "a"], evaluation="sst-dev") == ["slm-fp"]
+
+
+def test_what_is_no_evaluation_is_named(tmp_path):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "notes.txt").write_text("x")
+    (tmp_path / "bad.jsonl").write_text('{"id": "x"}\n')
+    (tmp_path / "none.jsonl").write_text("")
+    for place, says in (
+        ("empty", "no evaluation here"),
+        ("nowhere", "no such run"),
+        ("notes.txt", "records are in .jsonl or .parquet"),
+        ("bad.jsonl", "bad.jsonl:1: not a record"),
+        ("none.jsonl", "there are no records"),
+    ):
+        with pytest.raises(UserError, match=says):
+            compare([tmp_path / place])
+    with pytest.raises(UserError, match="give a name and a place"):
+        compare(["=x"])
+    with pytest.raises(UserError, match="nothing to compare"):
+        compare([])
+
+
+def test_only_shared_texts_count_and_it_is_said(tmp_path):
+    found = compare([file(tmp_path / "a.jsonl"), file(tmp_path / "b.jsonl", number=40, seed=1)])
+    assert found.texts == 40
+    assert found.warnings[0] == "Only the 40 texts that all have count; the largest evaluation has 60."
+    alone = compare([file(tmp_path / "c.jsonl", number=40)])
+    assert found.methods[0].value("csd") == alone.methods[0].value("csd")
+
+
+def test_files_in_another_order_are_paired_by_id(tmp_path):
+    from unirex.record_files import write_records
+
+    made = records()
+    write_records(tmp_path / "a.jsonl", made)
+    write_records(tmp_path / "b.jsonl", made[::-1])
+    found = compare([tmp_path / "a.jsonl", tmp_path / "b.jsonl"])
+    assert all(one.difference == 0 for one in found.tests())
+    assert [one.id for one in found.gathered.shown] and len(found.gathered.shown) == 60
+
+
+def test_other_texts_labels_budgets_or_removals_are_no_comparison(tmp_path):
+    from dataclasses import replace
+
+    from unirex.record_files import write_records
+
+    made = records()
+    ours = file(tmp_path / "a.jsonl")
+    for change, says in (
+        ({"segments": ("other text",)}, "example 'text-0' has another text"),
+        ({"label": "neg" if made[0].label == "pos" else "pos"}, "example 'text-0' has another label"),
+        ({"id": "text-1"}, "the id 'text-1' comes twice"),
+    ):
+        write_records(tmp_path / "b.jsonl", [replace(made[0], **change), *made[1:]])
+        with pytest.raises(UserError, match=says):
+            compare([ours, tmp_path / "b.jsonl"])
+    with pytest.raises(UserError, match="no example in common"):
+        write_records(tmp_path / "b.jsonl", [replace(one, id=f"x{one.id}") for one in made])
+        compare([ours, tmp_path / "b.jsonl"])
+    with pytest.raises(UserError, match=r"measured with budgets 10, 20, 50, .* with 10, 20;"):
+        compare([ours, file(tmp_path / "c.jsonl", budgets=BUDGETS[:2])])
+    with pytest.raises(UserError, match=r"measured with removal delete, .* with mask_token"):
+        compare([ours, file(tmp_path / "d.jsonl", removals=("mask_token",))])
+
+
+def test_numbers_kept_beside_records_are_used_only_while_they_are_true(tmp_path):
+    folder = run(tmp_path / "a")
+    path = folder / "evaluation" / "sst-test" / "metrics.json"
+    kept = compare([folder]).methods[0]
+    assert kept.floor["csd"] == json.loads(path.read_text())["floor"]["csd"]["mean"]
+    saved = json.loads(path.read_text())
+    saved["metrics"]["csd"], saved["floor"]["csd"]["mean"], saved["intervals"]["csd"] = 9, 9, [9, 9]
+    path.write_text(json.dumps(saved))
+    again = compare([folder]).methods[0]
+    assert again.value("csd") == kept.value("csd") and again.floor["csd"] == pytest.approx(kept.floor["csd"])
+    assert again.spread("csd") == pytest.approx(kept.spread("csd"))

@@ -1,0 +1,146 @@
+"""What is bold: the best, and whoever cannot be told apart from it, if anybody can be."""
+
+import re
+
+import numpy as np
+import pytest
+from made import file, records, run
+
+from unirex.comparison import compare
+from unirex.comparison.counted import statistic_of
+from unirex.errors import UserError
+
+
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory):
+    """Two methods with the same faithfulness, one without; all as accurate; one plausible."""
+    folder = tmp_path_factory.mktemp("planted")
+    how = {"number": 120, "right": 0.85}
+    return compare(
+        {
+            "faithful": file(folder / "a.jsonl", faithful=0.5, plausible=0.9, **how, seed=4),
+            "also": file(folder / "b.jsonl", faithful=0.5, plausible=0.1, **how, seed=5),
+            "not": file(folder / "c.jsonl", faithful=0.1, plausible=0.1, **how, seed=6),
+        },
+        draws=999,
+    )
+
+
+def test_ties_for_the_best_are_all_bold_and_the_worse_is_not(planted):
+    assert planted.best("csd") == {"faithful", "also"}
+    assert planted.best("auprc") == {"faithful"}
+
+
+def test_nothing_is_bold_where_nobody_is_worse(planted):
+    assert planted.best("accuracy") == set()
+    row = planted.table("markdown").splitlines()[2]
+    assert re.match(r"\| faithful \| \d", row) and row.count("**") >= 4
+
+
+def test_lower_is_better_where_it_is(planted):
+    suff = {one.name: one.value("sufficiency") for one in planted.methods}
+    assert min(suff, key=suff.get) in planted.best("sufficiency") and "not" not in planted.best("sufficiency")
+
+
+def test_every_pair_is_tested_and_corrected_within_its_metric(planted):
+    found = planted.differences("csd")
+    assert [(one.first, one.second) for one in found] == [
+        ("faithful", "also"),
+        ("faithful", "not"),
+        ("also", "not"),
+    ]
+    for one in found:
+        assert one.corrected >= one.p_value and one.low <= one.difference <= one.high and one.pairs == 120
+    assert not found[0].significant and found[1].significant and found[2].significant
+    assert found[1].p_value == pytest.approx(1 / 1000) and found[1].corrected == pytest.approx(3 / 1000)
+    assert len(planted.tests()) == 3 * len(planted.columns)
+
+
+def test_a_difference_is_that_of_the_table(planted):
+    for key in ("accuracy", "csd", "auprc"):
+        one = planted.differences(key)[0]
+        first, second = planted.methods[0].value(key), planted.methods[1].value(key)
+        assert one.difference == pytest.approx(first - second)
+
+
+def test_macro_f1_and_ece_are_tested_though_they_are_no_means(tmp_path):
+    found = compare(
+        {
+            "good": file(tmp_path / "a.jsonl", right=0.95, seed=1),
+            "bad": file(tmp_path / "b.jsonl", right=0.5, seed=2),
+        },
+        columns=["macro_f1", "ece"],
+        draws=400,
+    )
+    assert found.best("macro_f1") == {"good"} and found.best("ece") == {"good"}
+    for key in ("macro_f1", "ece"):
+        (one,) = found.differences(key)
+        assert one.difference == pytest.approx(found.methods[0].value(key) - found.methods[1].value(key))
+
+
+def test_macro_f1_of_seeds_is_the_mean_over_seeds_even_of_unequal_numbers(tmp_path):
+    places = {
+        "two": [file(tmp_path / f"a{seed}.jsonl", seed=seed) for seed in (1, 2)],
+        "three": [file(tmp_path / f"b{seed}.jsonl", seed=seed) for seed in (3, 4, 5)],
+    }
+    two, three = compare(places).methods
+    statistic, rows = statistic_of(two, three, "macro_f1"), np.arange(60)
+    assert statistic(np.zeros(60, int), rows) == pytest.approx(two.value("macro_f1"))
+    assert statistic(np.ones(60, int), rows) == pytest.approx(three.value("macro_f1"))
+
+
+def test_seeds_are_averaged_text_by_text(tmp_path):
+    found = compare(
+        {
+            "a": [file(tmp_path / f"a{seed}.jsonl", seed=seed, faithful=0.5) for seed in (1, 2)],
+            "b": [file(tmp_path / f"b{seed}.jsonl", seed=seed, faithful=0.2) for seed in (3, 4, 5)],
+        },
+        draws=500,
+    )
+    (one,) = found.differences("csd")
+    assert one.significant
+    assert one.difference == pytest.approx(found.methods[0].value("csd") - found.methods[1].value("csd"))
+
+
+def test_a_single_method_is_compared_with_nobody(tmp_path):
+    found = compare([run(tmp_path / "a")])
+    assert found.tests() == [] and found.gains == {} and found.best("csd") == set()
+    assert "Strong" not in found.table() and "slm-fp" in found.page()
+
+
+def test_the_bootstrap_agrees(planted, tmp_path):
+    places = {one.name: one.runs[0].place.folder for one in planted.methods}
+    found = compare(places, test="bootstrap", draws=500)
+    assert found.best("csd") == {"faithful", "also"} and "paired bootstrap test" in found.table()
+
+
+def test_wrong_choices_are_named(tmp_path):
+    place = file(tmp_path / "a.jsonl")
+    for how, says in (
+        ({"test": "t-test"}, "unknown test 't-test'"),
+        ({"draws": 0}, "--draws 0"),
+        ({"examples": -1}, "--examples -1"),
+        ({"columns": ["acuracy"]}, "did you mean 'accuracy'"),
+        ({"columns": ["naopc"]}, "--columns naopc: no evaluation has it; there is: accuracy"),
+        ({"budget": 7}, "--budget 7: measured are 10, 20, 50 %"),
+        ({"paper": "ssst"}, "unknown dataset of the paper 'ssst'; did you mean 'sst'"),
+    ):
+        with pytest.raises(UserError, match=says):
+            compare([place], **how)
+
+
+def test_records_of_other_tools_that_tell_less_are_compared_on_what_they_tell(tmp_path):
+    from dataclasses import replace
+
+    from unirex.record_files import write_records
+
+    bare = [
+        replace(
+            one, predicted=None, target=None, probabilities=(), views=(), draws=(), budgets=(), seconds=None
+        )
+        for one in records(seed=4)
+    ]
+    write_records(tmp_path / "bare.jsonl", bare)
+    found = compare([file(tmp_path / "full.jsonl", plausible=0.9), tmp_path / "bare.jsonl"])
+    assert np.isnan(found.methods[1].value("accuracy")) and found.methods[1].value("auprc") > 0
+    assert "–" in found.table() and "bare" in found.page()

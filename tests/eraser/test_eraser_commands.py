@@ -1,0 +1,125 @@
+"""`unirex eraser export | check | score`, called as the command line calls them."""
+
+import json
+
+import pytest
+from hand_worked import submission, write_data, write_lines
+from jsonargparse import ArgumentParser
+from test_export import record
+
+from unirex.cli_eraser import ACTIONS, eraser, eraser_options, known_options
+from unirex.errors import UserError
+from unirex.record_files import write_records
+
+
+def run(*arguments):
+    parser = ArgumentParser(exit_on_error=False)
+    eraser_options(parser, arguments)
+    return eraser(parser.parse_args(list(map(str, arguments))))
+
+
+@pytest.fixture
+def files(tmp_path):
+    """A submission and its data."""
+    return write_lines(tmp_path / "s.jsonl", submission()), write_data(tmp_path / "data")
+
+
+@pytest.fixture
+def evaluation(tmp_path):
+    (tmp_path / "evaluation").mkdir()
+    write_records(tmp_path / "evaluation" / "records.jsonl", [record("a"), record("b", label="neg")])
+    return tmp_path / "evaluation"
+
+
+def test_check(files, capsys):
+    path, data = files
+    assert run("check", path, "--data", data) == 0
+    assert run("check", path, "--data", data, "--mirror") == 0
+    assert capsys.readouterr().out.splitlines() == [f"no faults in {path}", f"the official validator accepts {path}"]
+
+
+def test_check_lists_the_faults(files, capsys):
+    path, data = files
+    rows = submission()
+    rows[0]["rationales"][0]["hard_rationale_predictions"][0].update(start_token=6, end_token=4)
+    write_lines(path, rows)
+    assert run("check", path, "--data", data) == 1
+    first, last = capsys.readouterr().out.splitlines()
+    assert first.startswith(f"{path}:1: annotation 'a', document 'd1': span 6 to 4 is empty")
+    assert last == f"1 fault in {path}"
+    assert run("check", path, "--data", data, "--mirror") == 0
+
+
+def test_score(files, tmp_path, capsys):
+    path, data = files
+    assert run("score", path, "--data", data, "--thresholds", "[0.1, 0.5]", "--out", tmp_path / "scores.json") == 0
+    shown = capsys.readouterr()
+    table = dict(one.split() for one in shown.out.splitlines())
+    assert table["token_prf.instance_micro.f1"] == "0.7143"
+    assert table["iou_scores@0.5.macro.f1"] == "0.6667"
+    assert table["classification_scores.comprehensiveness_aopc_points.2"] == "0.4333"
+    assert "note: soft_rationale_predictions: 1 of 3 documents" in shown.err
+    written = json.loads((tmp_path / "scores.json").read_text())
+    assert written["token_prf"]["instance_micro"]["f1"] == pytest.approx(5 / 7)
+
+
+def test_scores_as_json_have_null_for_what_is_not_known(files, capsys):
+    path, data = files
+    rows = submission()
+    for row in rows:
+        row["rationales"][0]["hard_rationale_predictions"] = []
+    write_lines(path, rows)
+    assert run("score", path, "--data", data, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["token_prf"]["instance_micro"]["p"] is None
+    assert any("no line selects anything" in note for note in found["notes"])
+
+
+def test_export_check_score(evaluation, tmp_path, capsys):
+    target = tmp_path / "out" / "submission.jsonl"
+    assert run("export", evaluation, target, "--with_data") == 0
+    assert "comprehensiveness and sufficiency at 10 % of the tokens" in capsys.readouterr().out
+    assert run("check", target, "--data", target.parent) == 0
+    assert run("score", target, "--data", target.parent, "--thresholds", "[0.1, 0.5]") == 0
+    assert "classification_scores.accuracy                           0.5000" in capsys.readouterr().out
+
+
+def test_export_of_a_budget(evaluation, tmp_path):
+    target = tmp_path / "submission.jsonl"
+    run("export", evaluation / "records.jsonl", target, "--hard", 10, "--budget", 50, "--word", "mean")
+    first = json.loads(target.read_text().splitlines()[0])
+    assert first["rationales"][0]["hard_rationale_predictions"] == [{"start_token": 2, "end_token": 3}]
+    assert first["comprehensiveness_classification_scores"] == {"neg": 1.0, "pos": 0.0}
+
+
+def test_nothing_is_written_over(evaluation, tmp_path):
+    target = tmp_path / "submission.jsonl"
+    run("export", evaluation, target)
+    with pytest.raises(UserError, match=r"submission\.jsonl exists already"):
+        run("export", evaluation, target)
+    (tmp_path / "docs.jsonl").touch()
+    with pytest.raises(UserError, match=r"docs\.jsonl exists already"):
+        run("export", evaluation, tmp_path / "other.jsonl", "--with_data")
+
+
+def test_mistakes_of_the_command_line(files, evaluation, tmp_path):
+    path, data = files
+    with pytest.raises(UserError, match=r"eraser needs to know what to do: unirex eraser export \| check \| score"):
+        run()
+    with pytest.raises(UserError, match=r"nothing\.jsonl: no such file"):
+        run("score", tmp_path / "nothing.jsonl", "--data", data)
+    with pytest.raises(UserError, match="no dev.jsonl"):
+        run("check", path, "--data", data, "--split", "dev")
+    with pytest.raises(UserError, match="unknown split 'tset'"):
+        run("check", path, "--data", data, "--split", "tset")
+    with pytest.raises(UserError, match="no such folder; give one of ERASER's format"):
+        run("check", path, "--data", tmp_path / "nowhere")
+    with pytest.raises(UserError, match="dataset 'movies'"):
+        run("check", path, "--data", "movies", "--root", tmp_path)
+    with pytest.raises(UserError, match=r"hard 'all': give positive, or a budget"):
+        run("export", evaluation, tmp_path / "t.jsonl", "--hard", "all")
+
+
+def test_options_are_known_for_did_you_mean():
+    assert "mirror" in known_options(["eraser", "check"])
+    assert set(ACTIONS) == {"export", "check", "score"}

@@ -1,0 +1,354 @@
+"""Every fault of a submission is named with its line, annotation, document and remedy.
+
+One hand-written file for each; beside what the strict validator says, whether the official one lets it pass.
+"""
+
+import pytest
+from hand_worked import ANNOTATIONS, annotation, classes, evidence, spans, submission, write_data, write_lines
+
+from unirex.eraser import read_gold, read_submission, validate
+
+COMP, SUFF = "comprehensiveness_classification_scores", "sufficiency_classification_scores"
+
+
+def entry(rows, number=0):
+    return rows[number]["rationales"][0]
+
+
+def spoil(number=0, **changes):
+    """A change of one line; None takes a field away."""
+
+    def change(rows):
+        for name, value in changes.items():
+            rows[number][name] = value
+            if value is None:
+                del rows[number][name]
+
+    return change
+
+
+def spoil_entry(number=0, **changes):
+    def change(rows):
+        for name, value in changes.items():
+            entry(rows, number)[name] = value
+            if value is None:
+                del entry(rows, number)[name]
+
+    return change
+
+
+def hard(*pairs):
+    return spoil_entry(hard_rationale_predictions=spans(*pairs))
+
+
+def without(*names):
+    """No line has these."""
+
+    def change(rows):
+        for row in rows:
+            for name in names:
+                row.pop(name, None)
+
+    return change
+
+
+def every(*changes):
+    def change(rows):
+        for one in changes:
+            one(rows)
+
+    return change
+
+
+def size(number, name, value):
+    def change(rows):
+        rows[0]["thresholded_scores"][number][name] = value
+        if value is None:
+            del rows[0]["thresholded_scores"][number][name]
+
+    return change
+
+
+def repeat(rows):
+    rows.append(rows[0])
+
+
+def twice(rows):
+    rows[0]["rationales"].append({**entry(rows), "hard_rationale_predictions": []})
+
+
+def another_document(rows, **changes):
+    rows[0]["rationales"].append({**entry(rows, 1), **changes})
+
+
+def without_soft(rows):
+    another_document(rows)
+    del rows[0]["rationales"][1]["soft_rationale_predictions"]
+
+
+def without_sentences(rows):
+    another_document(rows)
+    del rows[0]["rationales"][1]["soft_sentence_predictions"]
+
+
+def new_threshold(rows):
+    rows[1]["thresholded_scores"][0]["threshold"] = 0.2
+
+
+def double_threshold(rows):
+    for row in rows:
+        row["thresholded_scores"].append(row["thresholded_scores"][0])
+
+
+REFUSED = {  # what the official validator refuses too: the change, the strict words
+    "duplicate annotation": (repeat, "4: annotation 'a': the annotation is there twice, first at"),
+    "overlapping spans": (hard((0, 3), (2, 4)), "document 'd1': spans 0 to 3 and 2 to 4 overlap"),
+    "a span inside another": (hard((0, 6), (2, 3)), "spans 0 to 6 and 2 to 3 overlap"),
+    "start beyond the end": (hard((7, 8)), "span 7 to 8 ends beyond the document's 6 tokens"),
+    "end beyond the end": (hard((5, 7)), "span 5 to 7 ends beyond the document's 6 tokens"),
+    "too few soft scores": (
+        spoil_entry(soft_rationale_predictions=[0.1]),
+        "soft_rationale_predictions has 1 numbers; give one for each of the document's 6 tokens",
+    ),
+    "class is no text": (spoil(classification=1), "'classification' must be text, not 1"),
+    "class is null": (spoil(classification=None), "classification_scores without classification"),
+    "scores are no object": (spoil(classification_scores=[1]), "'classification_scores' must be an object"),
+    "comp is no object": (spoil(**{COMP: 0.5}), f"'{COMP}' must be an object"),
+    "suff is no object": (spoil(**{SUFF: "x"}), f"'{SUFF}' must be an object"),
+    "class without scores": (
+        every(without("classification_scores", SUFF, "thresholded_scores")),
+        "classification without classification_scores",
+    ),
+    "scores without class": (
+        without("classification", COMP, "thresholded_scores"),
+        "classification_scores without classification",
+    ),
+    "comp without class": (
+        without("classification", "classification_scores", SUFF, "thresholded_scores"),
+        f"{COMP} without classification",
+    ),
+    "suff without scores": (
+        without("classification", "classification_scores", COMP, "thresholded_scores"),
+        f"{SUFF} without classification",
+    ),
+    "other thresholds": (new_threshold, "at 0.2, 0.5, on the first line at 0.1, 0.5; use the same"),
+    "no comp at a threshold": (size(1, COMP, None), f"at threshold 0.5: {COMP} is missing"),
+    "no suff at a threshold": (size(0, SUFF, None), f"at threshold 0.1: {SUFF} is missing"),
+    "thresholds alone": (without(COMP), f"thresholded_scores without {COMP}; give these too"),
+    "class on some lines": (
+        spoil(
+            1,
+            classification=None,
+            classification_scores=None,
+            thresholded_scores=None,
+            **{COMP: None, SUFF: None},
+        ),
+        "2: classification is on 2 of 3 lines and not here, for the first time",
+    ),
+    "soft tokens on some lines": (
+        spoil_entry(1, soft_rationale_predictions=None),
+        "2: soft_rationale_predictions is on 2 of 3 lines",
+    ),
+    "soft sentences on some lines": (
+        spoil_entry(2, soft_sentence_predictions=None),
+        "3: soft_sentence_predictions is on 2 of 3 lines",
+    ),
+    "comp on some lines": (
+        every(without("thresholded_scores"), spoil(1, **{COMP: None})),
+        f"2: {COMP} is on 2 of",
+    ),
+    "suff on some lines": (
+        every(without("thresholded_scores"), spoil(1, **{SUFF: None})),
+        f"2: {SUFF} is on 2 of",
+    ),
+    "thresholds on some lines": (
+        spoil(0, thresholded_scores=None),
+        "1: thresholded_scores is on 2 of 3 lines",
+    ),
+    "soft tokens for some documents": (
+        without_soft,
+        "soft_rationale_predictions for 1 of 2 documents; give all of them or none",
+    ),
+    "soft sentences for some documents": (
+        without_sentences,
+        "soft_sentence_predictions for 1 of 2 documents",
+    ),
+    "unknown document": (
+        spoil_entry(docid="d9"),
+        "1: annotation 'a', document 'd9': the data has no document of this id",
+    ),
+    "no id": (spoil(annotation_id=None), "'annotation_id' is missing"),
+    "no rationales": (spoil(rationales=None), "'rationales' is missing"),
+    "no docid": (spoil_entry(docid=None), "'docid' is missing"),
+    "no end of a span": (
+        spoil_entry(hard_rationale_predictions=[{"start_token": 1}]),
+        "document 'd1': 'end_token' is missing",
+    ),
+    "soft tokens are null": (
+        lambda rows: entry(rows).update(soft_rationale_predictions=None),
+        "'soft_rationale_predictions' is null; leave it out",
+    ),
+    "a blank line": (lambda rows: rows.insert(1, ""), "2: the line is blank"),
+    "no JSON": (lambda rows: rows.insert(1, "{"), "2: not valid JSON"),
+    "a list": (lambda rows: rows.insert(1, "[]"), "2: a line must be a JSON object"),
+    "no lines": (lambda rows: rows.clear(), "there are no lines"),
+}
+
+ACCEPTED = {  # what the official validator lets pass
+    "the same span twice": (
+        hard((1, 3), (1, 3)),
+        "1: annotation 'a', document 'd1': span 1 to 3 is there twice",
+    ),
+    "negative tokens": (hard((-2, 3)), "span -2 to 3 begins before the document"),
+    "an empty span": (hard((3, 3)), "span 3 to 3 is empty"),
+    "a span that ends before it begins": (hard((4, 2)), "span 4 to 2 is empty"),
+    "start at the end": (hard((6, 6)), "span 6 to 6 is empty"),
+    "a document twice": (twice, "document 'd1': the document has 2 entries; merge them"),
+    "unnormalised probabilities": (
+        spoil(classification_scores={"POS": 0.9, "NEG": 0.9}),
+        "classification_scores: the probabilities add up to 1.8",
+    ),
+    "no probabilities": (
+        spoil(classification_scores={"POS": 2.5, "NEG": -1.5}),
+        "are no probabilities; give numbers from 0 to 1",
+    ),
+    "an unknown class": (
+        spoil(classification="MEH", classification_scores={"MEH": 1.0, "NEG": 0.0}),
+        "classification 'MEH' is none of the classes: NEG, POS",
+    ),
+    "an unknown class among scores": (
+        spoil(**{COMP: {"POS": 0.5, "NEG": 0.25, "MEH": 0.25}}),
+        f"{COMP}: 'MEH' is none of the classes",
+    ),
+    "other classes without the rationale": (
+        spoil(**{SUFF: {"POS": 1.0}}),
+        f"{SUFF}: names other classes than classification_scores",
+    ),
+    "no score for the class": (
+        spoil(classification_scores={"NEG": 1.0}),
+        "classification_scores: the predicted class 'POS' has no probability",
+    ),
+    "unnormalised at a threshold": (
+        size(0, COMP, {"POS": 0.5, "NEG": 0.1}),
+        f"at threshold 0.1: {COMP}: the probabilities add up to 0.6",
+    ),
+    "a missing annotation": (lambda rows: rows.pop(), "annotation 'c': no line for this annotation"),
+    "an annotation of other data": (spoil(annotation_id="q"), "annotation 'q': the data has no annotation"),
+    "an empty soft list": (
+        every(*(spoil_entry(number, soft_rationale_predictions=[]) for number in range(3))),
+        "soft_rationale_predictions has no numbers; give one for each of the document's 6 tokens",
+    ),
+    "too many sentences": (
+        spoil_entry(soft_sentence_predictions=[0.1, 0.2, 0.3]),
+        "soft_sentence_predictions has 3 numbers; give one for each of the document's 2 sentences",
+    ),
+    "a threshold twice": (double_threshold, "thresholded_scores has 2 entries at 0.1; keep one"),
+    "a threshold that is no share": (
+        every(*(lambda rows, n=n: rows[n]["thresholded_scores"][0].update(threshold=10) for n in range(3))),
+        "at threshold 10: a threshold is a share of the tokens",
+    ),
+    "hard spans on some lines": (
+        spoil_entry(1, hard_rationale_predictions=None),
+        "2: hard_rationale_predictions is on 2 of 3 lines",
+    ),
+    "flips on some lines": (spoil(2, tokens_to_flip=None), "3: tokens_to_flip is on 2 of 3 lines"),
+    "more flips than tokens": (spoil(tokens_to_flip=7), "tokens_to_flip 7 is not from 0 to the 6 tokens"),
+    "flips are text": (spoil(tokens_to_flip="3"), "'tokens_to_flip' must be a whole number"),
+    "an unknown field": (spoil(classificatoin="POS"), "did you mean 'classification'"),
+    "a fraction of a token": (hard((0.5, 2)), "'start_token' must be a whole number, not 0.5"),
+    "true for a token": (hard((True, 2)), "'start_token' must be a whole number, not True"),
+    "an infinite score": (
+        spoil_entry(soft_rationale_predictions=[float("inf")] * 6),
+        "must be a list of finite numbers",
+    ),
+    "soft sentences are null": (
+        lambda rows: [entry(rows, number).update(soft_sentence_predictions=None) for number in range(3)],
+        "'soft_sentence_predictions' is null; leave it out",
+    ),
+}
+
+
+@pytest.fixture
+def gold(tmp_path):
+    return read_gold(write_data(tmp_path / "data"))
+
+
+def written(tmp_path, change):
+    rows = submission()
+    change(rows)
+    return write_lines(tmp_path / "submission.jsonl", rows)
+
+
+def test_a_sound_submission_has_no_faults(tmp_path, gold):
+    path = written(tmp_path, lambda rows: None)
+    assert validate(path, gold) == validate(path, gold, mirror=True) == []
+    assert (
+        validate(read_submission(path), gold)
+        == validate(list(read_submission(path)), gold, mirror=True)
+        == []
+    )
+
+
+@pytest.mark.parametrize("case", {**REFUSED, **ACCEPTED})
+def test_the_strict_validator_names_the_fault(tmp_path, gold, case):
+    change, message = {**REFUSED, **ACCEPTED}[case]
+    path = written(tmp_path, change)
+    found = [str(fault) for fault in validate(path, gold)]
+    assert any(message in one for one in found), found
+    assert all(one.startswith(str(path)) for one in found)  # each has its place
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_the_mirror_refuses_what_the_official_validator_refuses(tmp_path, gold, case):
+    path = written(tmp_path, REFUSED[case][0])
+    found = validate(path, gold, mirror=True)
+    assert found and all(str(fault) for fault in found)
+
+
+@pytest.mark.parametrize("case", ACCEPTED)
+def test_the_mirror_accepts_what_the_official_validator_accepts(tmp_path, gold, case):
+    assert validate(written(tmp_path, ACCEPTED[case][0]), gold, mirror=True) == []
+
+
+def test_all_faults_are_told_not_only_the_first(tmp_path, gold):
+    path = written(tmp_path, every(hard((4, 2), (0, 9)), spoil(2, tokens_to_flip=-1), repeat))
+    assert [str(fault).removeprefix(f"{path}:").partition(";")[0] for fault in validate(path, gold)] == [
+        "1: annotation 'a', document 'd1': span 4 to 2 is empty",
+        "1: annotation 'a', document 'd1': span 0 to 9 ends beyond the document's 6 tokens",
+        "3: annotation 'c': tokens_to_flip -1 is not from 0 to the 3 tokens there are",
+        f"4: annotation 'a': the annotation is there twice, first at {path}:1",
+        "4: annotation 'a', document 'd1': span 4 to 2 is empty",
+        "4: annotation 'a', document 'd1': span 0 to 9 ends beyond the document's 6 tokens",
+    ]
+
+
+def test_the_mirror_says_where_the_official_validator_breaks_down(tmp_path, gold):
+    (fault,) = validate(written(tmp_path, spoil_entry(docid=None)), gold, mirror=True)
+    assert (fault.id, fault.text) == ("a", "the official validator stops here with KeyError: \"'docid'\"")
+
+
+def test_other_classes_may_be_named(tmp_path, gold):
+    change = every(*(spoil(n, classification_scores={**classes(0.6), "MEH": 0.0}) for n in range(3)))
+    path = written(tmp_path, every(change, without(COMP, SUFF, "thresholded_scores")))
+    assert "'MEH' is none of the classes" in str(validate(path, gold)[0])
+    assert validate(path, gold, labels=["NEG", "POS", "MEH"]) == []
+
+
+def test_documents_count_as_their_loader_counts(tmp_path):
+    """In docs.jsonl a doubled space holds an empty token, in a file of docs/ it holds none."""
+    rows = [annotation("a", "POS", ["d"], [evidence("d", 0, 1)])]
+    together = read_gold(write_data(tmp_path / "one", annotations=rows, texts={"d": "so  good"}))
+    apart = write_data(tmp_path / "two", annotations=rows, texts={})
+    (apart / "docs.jsonl").unlink()
+    (apart / "docs").mkdir()
+    (apart / "docs" / "d").write_text("so  good\n")
+    line = {"annotation_id": "a", "rationales": [{"docid": "d", "soft_rationale_predictions": [1, 2, 3]}]}
+    path = write_lines(tmp_path / "s.jsonl", [line])
+    assert validate(path, together) == []
+    assert "each of the document's 2 tokens" in str(validate(path, read_gold(apart))[0])
+
+
+def test_gold_is_of_one_split(tmp_path):
+    folder = write_data(tmp_path / "data", name="val", annotations=ANNOTATIONS[:1])
+    assert list(read_gold(folder, "dev").annotations) == ["a"]
+    assert read_gold(folder, "val").labels == {"POS"}

@@ -1,0 +1,83 @@
+"""Figures: the same numbers give the same files; in a page they take its colours and hold no surprises."""
+
+import re
+from math import nan
+from xml.etree import ElementTree
+
+import pytest
+
+from unirex.metrics.calibration import BinRow
+from unirex.report import plots
+from unirex.report.figures import COLOURS, INK, Figure, Look, names
+from unirex.report.heat import heat
+from unirex.report.plots import Line, Panel, Point, Reliability
+
+EVIL = "<script>alert('$x_{$')</script>\x1b é 漢 🎲"
+NUMBERS = [(0.1, 0.05, 0.15), (0.2, 0.1, 0.3), (0.25, nan, nan)]
+
+
+def drawings(name=EVIL):
+    line = Line(name, NUMBERS, 0)
+    panel = Panel("Comp ↑", "tokens", "", ["1 %", "5 %", "10 %"], [line, Line(name, NUMBERS, 0, floor=True)])
+    bins = [BinRow(0.5, 0.6, 3, 0.55, 0.3), BinRow(0.9, 1.0, 7, 0.95, 0.9)]
+    points = [Point(name, NUMBERS, 0, True), Point("_hidden", NUMBERS, 1, False)]
+    return {
+        "lines": lambda: plots.lines([panel, panel]),
+        "trade_off": lambda: plots.trade_off(points, ["Acc", "CSD", "AUPRC"]),
+        "reliability": lambda: plots.reliability([Reliability(name, bins, 0.1, 3)] * 5),
+        "dots": lambda: plots.dots(
+            [name, "pos", "neutral"], [line, Line("_hidden", NUMBERS, 1)], across="F1"
+        ),
+        "heat": lambda: heat(
+            [("Same label", [[1.0, 0.4], [0.4, 1.0]]), ("Same words", [[1.0, nan], [nan, 1.0]])], [name, "b"]
+        ),
+    }
+
+
+@pytest.mark.parametrize("kind", drawings())
+def test_the_same_numbers_give_the_same_files(kind, tmp_path):
+    for folder in ("one", "two"):
+        paths = Figure(kind, "Title", "Caption", drawings()[kind]).save(tmp_path / folder)
+        assert [path.name for path in paths] == [f"{kind}.svg", f"{kind}.png"]
+    for ending in ("svg", "png"):
+        first, second = ((tmp_path / folder / f"{kind}.{ending}").read_bytes() for folder in ("one", "two"))
+        assert first == second and len(first) > 2000
+    assert ElementTree.fromstring((tmp_path / "one" / f"{kind}.svg").read_text("utf-8")) is not None
+
+
+@pytest.mark.parametrize("kind", drawings())
+def test_in_a_page_a_drawing_is_themed_and_harmless(kind):
+    shown = Figure(kind, "1 < 2", "Caption", drawings()[kind]).inline()
+    root = ElementTree.fromstring(shown)
+    tags = {node.tag for node in root.iter()}
+    assert tags <= {"svg", "g", "path", "defs", "use", "text", "clipPath", "rect"}
+    for node in root.iter():
+        assert not [name for name in node.attrib if name.startswith("on")]
+        assert node.get("href", "#").startswith("#") and "http" not in str(node.attrib)
+    assert "<script" not in shown and "$x_{$" in "".join(root.itertext())
+    assert not {INK, *COLOURS} & set(re.findall("#[0-9a-f]{6}", shown)) and "currentColor" in shown
+    assert "font-family" not in shown
+
+
+def test_ids_of_two_figures_never_meet():
+    one, two = (Figure(name, "T", "C", drawings()["lines"]).inline() for name in ("one", "two"))
+    found = [set(re.findall(r' id="([^"]+)"', shown)) for shown in (one, two)]
+    assert found[0] and not found[0] & found[1]
+    for shown, ids in zip((one, two), found, strict=True):
+        assert set(re.findall(r'(?:href="#|url\(#)([^")]+)', shown)) <= ids
+
+
+def test_systems_are_told_apart_without_colour():
+    looks = [(Look(order).marker, str(Look(order).dash)) for order in range(20)]
+    assert len(set(looks)) == 20
+    assert len({(Look(order).colour, str(Look(order).dash)) for order in range(20)}) == 20
+
+
+def test_a_name_that_starts_with_an_underscore_is_in_the_legend():
+    shown = Figure("x", "T", "C", drawings()["trade_off"]).inline()
+    assert "_hidden" in shown
+
+
+def test_long_names_are_cut_but_stay_apart():
+    short = names(["a" * 40 + "x", "a" * 40 + "y", "b"])
+    assert len(set(short)) == 3 and max(map(len, short)) <= 30

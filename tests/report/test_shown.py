@@ -1,0 +1,215 @@
+"""The examples of a comparison: from records to what stands in the page."""
+
+import json
+import re
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sample_records import EMOJI, NASTY, record
+
+from unirex.data.rationales import words
+from unirex.errors import UserError
+from unirex.explain import scored_words
+from unirex.explanation import Word
+from unirex.records import Scored
+from unirex.report.browser import (
+    Answer,
+    Shown,
+    browser,
+    browser_script,
+    browser_style,
+    script_hash,
+    shown_from,
+)
+from unirex.report.island import PLAIN, SELECTED, island
+from unirex.report.pieces import level
+
+
+def one_shown(*args, **more):
+    (found,) = shown_from({"ours": [record("1", *args, **more)]}, budget=20)
+    return found
+
+
+def said(shown, method="ours"):
+    """The words of an answer that have a look: their text, shade and whether they are selected."""
+    answer = shown.answers[method]
+    texts = shown.texts(answer)
+    return [(texts[at][a:b], shade, chosen) for at, a, b, shade, chosen in answer.words if shade or chosen]
+
+
+def unpacked(html):
+    """The data of a section as a browser reads them."""
+    return json.loads(re.search(r'<script type="application/json">(.*?)</script>', html, re.S)[1])
+
+
+def sliced(text, start, end):
+    """A part of a text by the units browsers count in."""
+    return text.encode("utf-16-le", "surrogatepass")[2 * start : 2 * end].decode("utf-16-le", "surrogatepass")
+
+
+# ---- From records to what is shown ------------------------------------------------------------------------
+
+
+def test_methods_meet_by_the_id_of_the_text():
+    ours = [record("b", "x"), record("a", "y", predicted="neg"), record("a", "again")]
+    theirs = [record("a", "y"), record("c", "z"), record("a", "again")]
+    found = shown_from({"ours": ours, "theirs": theirs}, budget=20)
+    assert [(one.id, one.segments[0], list(one.answers)) for one in found] == [
+        ("b", "x", ["ours"]),
+        ("a", "y", ["ours", "theirs"]),
+        ("a", "again", ["ours", "theirs"]),
+        ("c", "z", ["theirs"]),
+    ]
+    assert found[1].answers["ours"].predicted == "neg" and found[1].answers["theirs"].confidence == 0.9
+
+
+@pytest.mark.parametrize(
+    ("other", "part"),
+    [(record("1", "other text"), "segments"), (record("1", "text", label="neg"), "label")],
+)
+def test_methods_on_different_data_are_not_compared(other, part):
+    with pytest.raises(UserError, match=f"example 1: 'ours' and 'theirs' have different {part}"):
+        shown_from({"ours": [record("1", "text")], "theirs": [other]}, budget=20)
+
+
+def test_words_are_as_important_as_their_most_important_token():
+    pieces = Scored(
+        tokens=((0, 0, 2), (0, 2, 5), (0, 5, 9), (0, 9, 10)),
+        scores=(0.2, 0.4, 0.8, -1.0),
+        gold=(False, True, True, False),
+        selected=((1,),),
+    )
+    (found,) = shown_from({"ours": [record("1", "witty film.", sequences=(pieces,))]}, budget=20)
+    assert said(found) == [("witty", 4, True), ("film.", 8, False)]
+    assert found.gold == ((0, 2, 9),)  # gold is by the character
+
+
+def test_a_rationale_without_that_budget_is_what_its_tool_chose_or_the_highest_scored():
+    base = record("1", "a b c d e f g h i j", scores=[0.1, 0.9, 0.5], budgets=())
+    (bare,) = base.sequences
+    chosen = replace(base, sequences=(replace(bare, chosen=(0, 3)),))
+    unscored = replace(base, sequences=(replace(bare, scores=(), chosen=(2,)),))
+    found = {
+        name: [text for text, _, selected in said(shown_from({"ours": [one]}, budget=20)[0]) if selected]
+        for name, one in {"top": base, "chosen": chosen, "unscored": unscored}.items()
+    }
+    assert found == {"top": ["b", "c"], "chosen": ["a", "d"], "unscored": ["c"]}
+
+
+def test_of_choices_the_predicted_sequence_is_shown():
+    question, choices = "Where is it ?", ("in town", "at home")
+    sequences = tuple(
+        record("1", question, scores=[0.0, 0.0, 0.0, 0.0, first], ending=(text,)).sequences[0]
+        for text, first in zip(choices, (0.1, 0.9), strict=True)
+    )
+    asked = record("1", question, sequences=sequences, choices=choices, label="A", predicted="B")
+    found = shown_from({"ours": [asked], "none": [replace(asked, predicted=None)]}, budget=20)[0]
+    assert said(found) == [("at", 8, True)]
+    assert said(found, "none") == [("in", 8, True)]  # the right one, for want of a prediction
+    assert unpacked(browser([found], ["ours", "none"]))["rows"][0][-1] == [0]  # words of different choices
+
+
+def test_what_is_not_known_is_not_made_up():
+    found = one_shown("a text", label=None, predicted=None, probabilities=(), sequences=())
+    assert found.label is None and found.gold is None and found.answers["ours"].confidence is None
+    assert said(found) == []
+    assert one_shown("a text", gold=[]).gold == ()
+
+
+@given(text=st.text("ab ,\u00a0🎬\n", max_size=30), data=st.data())
+def test_words_are_those_of_an_explanation(text, data):
+    edges = sorted(data.draw(st.sets(st.integers(0, len(text)))))
+    spans = [span for span in pairwise(edges) if text[slice(*span)].strip()]
+    scores = [data.draw(st.floats(0.0, 1.0)) for _ in spans]
+    selected = tuple(at for at in range(len(spans)) if data.draw(st.booleans()))
+    scored = Scored(tuple((0, *span) for span in spans), tuple(scores), None, (selected,))
+    (found,) = shown_from({"ours": [record("1", text, sequences=(scored,))]}, budget=20)
+    tokens = [Word(*span, "", scores[at], at in selected) for at, span in enumerate(spans)]
+    expected = scored_words([text], tokens)
+    top = max((word.score for word in expected), default=0.0)
+    assert found.answers["ours"].words == tuple(
+        (0, word.start, word.end, level(word.score, top), word.selected) for word in expected
+    )
+
+
+# ---- Into the page ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", [NASTY, EMOJI, "lone \ud83d surrogate", "\ud83d\ude00 two halves", ""])
+def test_no_text_breaks_out_of_the_data(text):
+    written = island([one_shown(text, label=text, predicted=text)], [text or "ours"])
+    assert not re.search("[<>&\u2028\u2029\ud800-\udfff]", written)
+    read = json.loads(written.encode("utf-8"))
+    meant = text.replace("\ud83d\ude00", "😀")
+    assert read["rows"][0][2] == [meant] and read["methods"] == [meant or "ours"]
+
+
+@given(text=st.text("ab \u00a0🎬👍🏽ש\u2028\n", max_size=30), data=st.data())
+def test_browsers_find_the_same_words(text, data):
+    scores = [data.draw(st.floats(0.0, 1.0)) for _ in words(text)]
+    shown = one_shown(text, scores=scores, gold=[text[a:b] for a, b in words(text)[::2]])
+    ((_, _, _, _, (cuts,), gold, (answer,), _),) = json.loads(island([shown], ["ours"]))["rows"]
+    found, at = [], 0
+    for gap, length, look in zip(cuts[::2], cuts[1::2], answer[2], strict=True):
+        part = sliced(text, at + gap, at + gap + length)
+        found.append((part, (SELECTED if look in SELECTED else PLAIN).index(look), look in SELECTED))
+        at += gap + length
+    assert [one for one in found if one[1] or one[2]] == said(shown)
+    assert [part for part, *_ in found] == text.split()
+    starts = [text[a:b] for _, a, b in shown.gold]
+    assert [sliced(text, a, b) for a, b in zip(gold[1::3], gold[2::3], strict=True)] == starts
+
+
+def test_methods_may_mean_different_words():
+    text = "wonderful!"
+    answers = {
+        "a": Answer("pos", None, ((0, 0, 9, 8, True), (0, 9, 10, 1, False))),
+        "b": Answer("pos", None, ((0, 0, 10, 4, False),)),
+        "c": Answer("pos", None, ()),
+    }
+    shown = Shown("1", (text,), None, "pos", None, answers)
+    row = json.loads(island([shown], [*answers, "absent"]))["rows"][0]
+    assert row[4] == [[0, 9, 0, 1]]
+    assert [one and one[2] for one in row[6]] == ["i1", "44", "00", 0]
+    assert row[7] == [0, 0, -1, -1, -1, -1]  # nobody else selects any; an absent method is no zero
+
+
+def test_only_what_the_examples_have_is_asked():
+    full = browser([one_shown("a b", gold=["a"])], ["ours", "theirs"])
+    bare = browser(
+        [one_shown("a b", label=None, predicted=None, probabilities=())],
+        ["ours"],
+    )
+    asked = re.compile(r'<(?:input|select)[^>]* name="(\w+)"')
+    assert {*asked.findall(full)} == {
+        *("q", "sort", "size", "gold", "outcome", "by", "says", "overlap"),
+        *("without", "differ", "marked", "page"),
+    }
+    assert {*asked.findall(bare)} == {"q", "sort", "size", "without", "page"}
+    assert "confident" not in bare and "disagreement" not in bare
+
+
+def test_the_first_examples_need_no_script():
+    shown = shown_from({"ours": [record(f"id {n}", NASTY, scores=[1.0]) for n in range(7)]}, budget=20)
+    html = browser(shown, ["ours", "theirs"])
+    static = re.search("<noscript>(.*?)</noscript>", html, re.S)[1]
+    assert static.count("<article") == 5 and "The first 5 of 7" in static
+    assert '<mark class="s8">&lt;/script&gt;&lt;script&gt;alert(1)&lt;/script&gt;</mark>' in static
+    assert static.count("Nothing is known of this text.") == 5 and "<script" not in static
+
+
+def test_nothing_to_browse_is_no_mistake():
+    assert unpacked(browser([], []))["rows"] == []
+
+
+def test_the_script_and_the_style_fetch_nothing_and_write_no_html():
+    forbidden = (
+        r"innerHTML|outerHTML|insertAdjacent|document\.write|eval\(|Function\(|fetch|XMLHttp|import\b|https?:"
+    )
+    assert not re.search(forbidden, browser_script())
+    assert not re.search("</|<!--|\r", browser_script())  # what would end it, or change its hash
+    assert not re.search(r"url\(|@import|</", browser_style())
+    assert re.fullmatch(r"'sha256-[A-Za-z0-9+/]{43}='", script_hash())
