@@ -134,6 +134,10 @@ def evaluate_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     parser.add_argument(
         "--predictions", type=str, help="no system: score what another tool said, ERASER or simple JSONL"
     )
+    parser.add_argument("--missing", type=str, default="error", help="of --predictions: error, or skip")
+    parser.add_argument(
+        "--above", type=float, help="of --predictions: words scored above this are selected (default: 0)"
+    )
     parser.add_argument("--data", type=str, help="a dataset name, a file or a folder")
     dataset_options(parser)
     parser.add_argument(

@@ -62,6 +62,7 @@ def export_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--hard", type=str, default=POSITIVE, help="hard rationale: positive, or a budget in per cent"
     )
+    parser.add_argument("--within_sentences", action="store_true", help="end hard spans with their sentences")
     parser.add_argument(
         "--budget",
         type=float,

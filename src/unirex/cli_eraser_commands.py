@@ -19,6 +19,7 @@ from unirex.eraser.classification import AOPC
 from unirex.eraser.export import export
 from unirex.eraser.gold import Gold, read_gold
 from unirex.eraser.score import score
+from unirex.eraser.table import table
 from unirex.eraser.validate import validate
 from unirex.errors import UserError
 from unirex.files import write_file
@@ -51,6 +52,7 @@ def export_records(options: Namespace) -> int:
         hard=hard_budget(options.hard),
         budget=options.budget,
         removal=options.removal,
+        within_sentences=options.within_sentences,
         with_data=options.with_data,
         split=options.split,
     )
@@ -93,27 +95,6 @@ def score_submission(options: Namespace) -> int:
     for note in found["notes"]:
         print(f"note: {printable(note)}", file=sys.stderr)
     return 0
-
-
-def table(scores: dict[str, Any]) -> str:
-    """The scores as lines of a name and a number; what is not known is left out."""
-    numbers = dict(flat({name: value for name, value in scores.items() if name != "notes"}))
-    width = max(map(len, numbers), default=0)
-    return "\n".join(f"{name:<{width}}  {value:.4f}" for name, value in numbers.items())
-
-
-def flat(value: Any, name: str = "") -> Iterator[tuple[str, float]]:
-    """Every number with the names that lead to it; IOU thresholds name their rows."""
-    if isinstance(value, dict):
-        inside = {key: one for key, one in value.items() if key not in ("threshold", "aopc_thresholds")}
-        for key, one in inside.items():
-            yield from flat(one, f"{name}.{key}" if name else str(key))
-    elif isinstance(value, list):
-        for number, one in enumerate(value, 1):
-            at = f"@{one['threshold']:g}" if isinstance(one, dict) and "threshold" in one else f".{number}"
-            yield from flat(one, f"{name}{at}")
-    elif value is not None:
-        yield name, value
 
 
 def as_json(value: Any) -> Any:

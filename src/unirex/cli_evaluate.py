@@ -64,8 +64,10 @@ def _predictions(options: Namespace) -> int:
     _need_data(options)
     path = Path(options.predictions)
     data = asked_data(options)
-    examples = first(evaluated_examples(options), options.number)
-    records = read_predictions(path, examples, data.info.labels)
+    if options.number is not None:
+        raise UserError("--number is for systems; of --predictions every line counts.")
+    given = {"missing": options.missing, "above": options.above}
+    records = read_predictions(path, evaluated_examples(options), data.info.labels, **given)
     summary = Summary.of(path.stem, records, data.info.labels)
     return _saved(summary, options, f"scored from {path}")
 

@@ -48,6 +48,9 @@ class PredictionWords:
             raise UserError(f"'scores' must be a list, not {short(values)}")
         if all(map(is_number, values)):
             return self._word_scores([float(value) for value in values])
+        strange = next(value for value in values if not is_number(value))
+        if not isinstance(strange, list | dict):
+            raise UserError(f"'scores' must be finite numbers, one for each word; {short(strange)} is not")
         return self._span_scores(values)
 
     def _word_scores(self, values: list[float]) -> list[tuple[Token, float]]:

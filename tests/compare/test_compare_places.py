@@ -66,8 +66,8 @@ def test_another_extractor_at_evaluation_is_another_method(tmp_path):
         saved["settings"]["extractor"] = {"a": "gradient", "b": "deeplift"}[name]
         path.write_text(json.dumps(saved))
     assert names([tmp_path / "a", tmp_path / "b"]) == [
-        "vanilla (extractor gradient)",
-        "vanilla (extractor deeplift)",
+        "vanilla (gradient)",
+        "vanilla (deeplift)",
     ]
 
 

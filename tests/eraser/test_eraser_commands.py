@@ -11,6 +11,29 @@ from unirex.cli_eraser import ACTIONS, eraser, eraser_options, known_options
 from unirex.errors import UserError
 from unirex.record_files import write_records
 
+TABLE = """\
+hard rationales            P      R     F1
+tokens, micro          0.714  0.714  0.714
+tokens, macro          0.556  0.472  0.508
+spans, exact, micro    0.200  0.333  0.250
+spans, exact, macro    0.167  0.167  0.167
+overlap of 0.5, micro  0.600  1.000  0.750
+overlap of 0.5, macro  0.500  1.000  0.667
+
+soft rationales  AUPRC     AP    ROC
+tokens           0.790  0.944  0.750
+sentences        0.833  1.000  1.000
+
+classes
+accuracy                 0.667
+macro F1                 0.400
+comprehensiveness        0.233
+sufficiency              0.100
+comprehensiveness, AOPC  0.283
+sufficiency, AOPC        0.167
+tokens to flip, share    0.567
+"""
+
 
 def run(*arguments):
     parser = ArgumentParser(exit_on_error=False)
@@ -35,7 +58,10 @@ def test_check(files, capsys):
     path, data = files
     assert run("check", path, "--data", data) == 0
     assert run("check", path, "--data", data, "--mirror") == 0
-    assert capsys.readouterr().out.splitlines() == [f"no faults in {path}", f"the official validator accepts {path}"]
+    assert capsys.readouterr().out.splitlines() == [
+        f"no faults in {path}",
+        f"the official validator accepts {path}",
+    ]
 
 
 def test_check_lists_the_faults(files, capsys):
@@ -52,12 +78,12 @@ def test_check_lists_the_faults(files, capsys):
 
 def test_score(files, tmp_path, capsys):
     path, data = files
-    assert run("score", path, "--data", data, "--thresholds", "[0.1, 0.5]", "--out", tmp_path / "scores.json") == 0
+    assert (
+        run("score", path, "--data", data, "--thresholds", "[0.1, 0.5]", "--out", tmp_path / "scores.json")
+        == 0
+    )
     shown = capsys.readouterr()
-    table = dict(one.split() for one in shown.out.splitlines())
-    assert table["token_prf.instance_micro.f1"] == "0.7143"
-    assert table["iou_scores@0.5.macro.f1"] == "0.6667"
-    assert table["classification_scores.comprehensiveness_aopc_points.2"] == "0.4333"
+    assert shown.out == TABLE
     assert "note: soft_rationale_predictions: 1 of 3 documents" in shown.err
     written = json.loads((tmp_path / "scores.json").read_text())
     assert written["token_prf"]["instance_micro"]["f1"] == pytest.approx(5 / 7)
@@ -81,7 +107,7 @@ def test_export_check_score(evaluation, tmp_path, capsys):
     assert "comprehensiveness and sufficiency at 10 % of the tokens" in capsys.readouterr().out
     assert run("check", target, "--data", target.parent) == 0
     assert run("score", target, "--data", target.parent, "--thresholds", "[0.1, 0.5]") == 0
-    assert "classification_scores.accuracy                           0.5000" in capsys.readouterr().out
+    assert "accuracy                  0.500" in capsys.readouterr().out
 
 
 def test_export_of_a_budget(evaluation, tmp_path):
@@ -104,11 +130,13 @@ def test_nothing_is_written_over(evaluation, tmp_path):
 
 def test_mistakes_of_the_command_line(files, evaluation, tmp_path):
     path, data = files
-    with pytest.raises(UserError, match=r"eraser needs to know what to do: unirex eraser export \| check \| score"):
+    with pytest.raises(
+        UserError, match=r"eraser needs to know what to do: unirex eraser export \| check \| score"
+    ):
         run()
     with pytest.raises(UserError, match=r"nothing\.jsonl: no such file"):
         run("score", tmp_path / "nothing.jsonl", "--data", data)
-    with pytest.raises(UserError, match="no dev.jsonl"):
+    with pytest.raises(UserError, match=r"no dev\.jsonl"):
         run("check", path, "--data", data, "--split", "dev")
     with pytest.raises(UserError, match="unknown split 'tset'"):
         run("check", path, "--data", data, "--split", "tset")

@@ -46,7 +46,7 @@ def test_spans_by_hand():
 
 
 def test_overlap_by_hand():
-    # a: (4, 6) has 2/3 of (3, 6), (0, 1) nothing; b: (0, 1) all, (2, 4) 2/3 of (2, 5); c: nothing. 3 hits of 5
+    # a: (4, 6) is 2/3 of (3, 6), (0, 1) nothing; b: (0, 1) all, (2, 4) 2/3 of (2, 5); c: nothing. 3 hits of 5
     (found,) = iou_scores(TRUTH, PREDICTED)
     assert found["threshold"] == 0.5
     assert found["micro"] == near({"p": 3 / 5, "r": 1.0, "f1": 3 / 4})
@@ -84,7 +84,9 @@ keyed = st.dictionaries(st.sampled_from("abcd"), spans, max_size=4)
 @given(keyed, keyed)
 def test_tokens_as_sets_of_pairs(truth, predicted):
     def tokens(some):
-        return {(key, token) for key, pairs in some.items() for start, end in pairs for token in range(start, end)}
+        return {
+            (key, token) for key, pairs in some.items() for start, end in pairs for token in range(start, end)
+        }
 
     wanted, chosen = tokens(truth), tokens(predicted)
     assume(wanted and chosen)
@@ -119,7 +121,9 @@ def test_the_order_of_documents_and_spans_does_not_matter(truth, predicted):
         one, other = metric(truth, predicted), metric(turned(truth), turned(predicted))
         for average, values in one.items():
             assert values == pytest.approx(other[average], nan_ok=True)
-    assert iou_scores(truth, predicted)[0]["macro"] == near(iou_scores(turned(truth), turned(predicted))[0]["macro"])
+    assert iou_scores(truth, predicted)[0]["macro"] == near(
+        iou_scores(turned(truth), turned(predicted))[0]["macro"]
+    )
 
 
 def test_ranking_by_hand():
@@ -132,7 +136,9 @@ def test_ranking_by_hand():
 def test_documents_of_one_class_count_in_auprc_only():
     every, none = document_ranking([2, 1], [1, 1]), document_ranking([2, 1], [0, 0])
     assert (every["auprc"], none["auprc"]) == (1, 0.5)
-    assert all(math.isnan(one[name]) for one in (every, none) for name in ("average_precision", "roc_auc_score"))
+    assert all(
+        math.isnan(one[name]) for one in (every, none) for name in ("average_precision", "roc_auc_score")
+    )
     assert math.isnan(mean_ranking([every, none])["roc_auc_score"])  # the official program divides by zero
 
 

@@ -1,4 +1,4 @@
-"""A whole submission is scored as by hand, in the official layout, and says what the official program would not."""
+"""A submission is scored as by hand, in the official layout; it says where the official program fails."""
 
 import math
 
@@ -51,7 +51,9 @@ def test_rationales_by_hand(tmp_path, gold):
     assert found["token_soft_metrics"]["average_precision"] == near((1 + 0.8875) / 2)
     assert found["token_soft_metrics"]["roc_auc_score"] == near((1 + 0.5) / 2)
     # a: [0 1] by [.1 .9]; b: its one sentence is marked; c: its one is not
-    assert found["sentence_soft_metrics"] == near({"auprc": 2.5 / 3, "average_precision": 1, "roc_auc_score": 1})
+    assert found["sentence_soft_metrics"] == near(
+        {"auprc": 2.5 / 3, "average_precision": 1, "roc_auc_score": 1}
+    )
 
 
 def test_classes_by_hand(tmp_path, gold):
@@ -64,7 +66,9 @@ def test_classes_by_hand(tmp_path, gold):
     halves = [(0.9, 0.5), (0.6, 0.4), (0.7, 0.6)]
     entropies = [entropy(full) - entropy(reduced) for full, reduced in halves]
     assert found["comprehensiveness_entropy"] == near(sum(entropies) / 3)
-    assert found["comprehensiveness_kl"] == near(sum(divergence(reduced, full) for full, reduced in halves) / 3)
+    assert found["comprehensiveness_kl"] == near(
+        sum(divergence(reduced, full) for full, reduced in halves) / 3
+    )
     assert found["aopc_thresholds"] == [0.1, 0.5]
     # at .1: .2, .1, .1; at .5: .5, .3, .5
     assert found["comprehensiveness_aopc_points"] == near([0.4 / 3, 1.3 / 3])
@@ -143,7 +147,9 @@ def test_thresholds_that_are_not_there(tmp_path, gold):
     assert found["classification_scores"]["comprehensiveness_aopc"] is None
     assert any("each of the thresholds 0.1, 0.2 once" in note for note in found["notes"])
     assert scored(tmp_path, gold, thresholds=None)["classification_scores"]["aopc_thresholds"] == [0.1, 0.5]
-    assert scored(tmp_path, gold, thresholds=[0.5])["classification_scores"]["sufficiency_aopc"] == near(0.2 / 3)
+    assert scored(tmp_path, gold, thresholds=[0.5])["classification_scores"]["sufficiency_aopc"] == near(
+        0.2 / 3
+    )
 
 
 def test_a_document_nobody_annotated_counts_as_unmarked(tmp_path, gold):
@@ -155,7 +161,9 @@ def test_a_document_nobody_annotated_counts_as_unmarked(tmp_path, gold):
 
 
 def test_mistakes_are_told_with_their_place(tmp_path, gold):
-    with pytest.raises(UserError, match=r"s\.jsonl:2: soft_rationale_predictions has 1 numbers, but document 'd2'"):
+    with pytest.raises(
+        UserError, match=r"s\.jsonl:2: soft_rationale_predictions has 1 numbers, but document 'd2'"
+    ):
         scored(tmp_path, gold, lambda rows: rows[1]["rationales"][0].update(soft_rationale_predictions=[1.0]))
     beyond = [annotation("a", "POS", ["d1"], [evidence("d1", 3, 9)]), *ANNOTATIONS[1:]]
     with pytest.raises(UserError, match=r"test\.jsonl:1: evidence to 9, but 'd1' has only 6"):

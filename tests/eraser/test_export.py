@@ -68,11 +68,22 @@ def test_hard_spans_may_be_those_of_a_budget_or_of_the_tool(tmp_path):
     assert (two.rationales[0].hard, two.rationales[0].soft) == (((0, 2),), None)
 
 
+def test_spans_may_end_with_their_sentences(tmp_path):
+    every = Scored(TOKENS, (1.0,) * 7, None, ((4,), (4,)))
+    _, (one,) = exported(tmp_path, [record(sequences=(every,))], budget=10)
+    assert one.rationales[0].hard == ((0, 5),)
+    _, (two,) = exported(tmp_path, [record(sequences=(every,))], budget=10, within_sentences=True)
+    assert two.rationales[0].hard == ((0, 3), (3, 5))
+
+
 def test_classes_and_what_becomes_of_them(tmp_path):
     made, (one,) = exported(tmp_path, [record()])
     assert made.budget == 10  # 2 of 7 tokens are marked: 29 %, nearer to 10 than to 50
     assert (one.classification, one.classification_scores) == ("pos", {"neg": 0.25, "pos": 0.75})
-    assert (one.comprehensiveness, one.sufficiency) == ({"neg": 0.5, "pos": 0.5}, {"neg": 0.125, "pos": 0.875})
+    assert (one.comprehensiveness, one.sufficiency) == (
+        {"neg": 0.5, "pos": 0.5},
+        {"neg": 0.125, "pos": 0.875},
+    )
     assert [entry.threshold for entry in one.thresholded] == [0.1, 0.5]
     assert one.thresholded[1].comprehensiveness == {"neg": 1.0, "pos": 0.0}
 
@@ -255,5 +266,3 @@ def test_there_and_back(tmp_path):
     assert scored.gold == (False, True, True, False, False)
     assert (back.budgets, scored.selected) == ((10.0, 50.0), ((2,), (1, 2)))  # 5 words: 0.5 → 1, 2.5 → 2
     assert (back.views[0].removed, back.views[0].kept) == (record().views[0].removed, record().views[0].kept)
-
-

@@ -78,7 +78,10 @@ def test_hard_spans_alone(tmp_path):
 
 
 def test_soft_scores_alone_are_cut_where_asked(tmp_path):
-    row = {"annotation_id": "c", "rationales": [{"docid": "d3", "soft_rationale_predictions": [0.2, 0.6, 0.9]}]}
+    row = {
+        "annotation_id": "c",
+        "rationales": [{"docid": "d3", "soft_rationale_predictions": [0.2, 0.6, 0.9]}],
+    }
     (one,) = imported(tmp_path, [row], EXAMPLES[2:])
     assert one.sequences[0].chosen is None and len(one.budgets) == 5
     (two,) = imported(tmp_path, [row], EXAMPLES[2:], above=0.5)

@@ -9,9 +9,9 @@ from hand_worked import submission, write_lines
 from hypothesis import given
 from hypothesis import strategies as st
 
+from unirex.budgets import budget_count, top_k
 from unirex.columns import Columns
 from unirex.data.example import Example
-from unirex.eraser.budgets import budget_count, top_k
 from unirex.errors import UserError
 from unirex.predictions import read_predictions
 from unirex.select import budget_counts
@@ -122,9 +122,13 @@ WRONG = {
     "unknown field": ({"id": "1", "score": [1]}, r"p\.jsonl:1: unknown field 'score'; did you mean 'scores'"),
     "too few": ({"id": "1", "scores": [1]}, r"p\.jsonl:1: 1 scores for 3 blank-separated words"),
     "no list": ({"id": "1", "scores": 1}, r"'scores' must be a list, not 1"),
-    "text": ({"id": "1", "scores": [1, "x", 2]}, r"'scores' has 1; give a number for each word, or"),
-    "NaN": ('{"id": "1", "scores": [1, NaN, 2]}', r"'scores' has"),
-    "outside": ({"id": "1", "scores": [[9, 15, 1.0]]}, r"characters 9 to 15 of segment 0, which are not there"),
+    "text": ({"id": "1", "scores": [1, "x", 2]}, r"'scores' must be finite numbers, .*; 'x' is not"),
+    "NaN": ('{"id": "1", "scores": [1, NaN, 2]}', r"nan is not"),
+    "mixed": ({"id": "1", "scores": [[0, 2, 1.0], 2]}, r"'scores' has 2; give a number for each word, or"),
+    "outside": (
+        {"id": "1", "scores": [[9, 15, 1.0]]},
+        r"characters 9 to 15 of segment 0, which are not there",
+    ),
     "no segment": ({"id": "1", "scores": [[1, 0, 1, 1.0]]}, r"characters 0 to 1 of segment 1"),
     "overlap": ({"id": "1", "scores": [[0, 3, 1.0], [2, 4, 1.0]]}, r"overlapping characters: \(0, 3\) and"),
     "label": ({"id": "1", "label": "meh"}, r"p\.jsonl:1: unknown label 'meh'"),

@@ -80,4 +80,4 @@ def test_a_name_that_starts_with_an_underscore_is_in_the_legend():
 
 def test_long_names_are_cut_but_stay_apart():
     short = names(["a" * 40 + "x", "a" * 40 + "y", "b"])
-    assert len(set(short)) == 3 and max(map(len, short)) <= 30
+    assert len(set(short)) == 3 and max(map(len, short)) <= 34

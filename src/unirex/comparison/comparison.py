@@ -10,6 +10,7 @@ from pathlib import Path
 
 from unirex.comparison import agreement, significance
 from unirex.comparison import paper as printed
+from unirex.comparison.counted import COUNTED
 from unirex.comparison.method import Method
 from unirex.comparison.significance import Difference, Kind
 from unirex.metrics import METRICS
@@ -49,7 +50,8 @@ class Comparison:
     def differences(self, key: str) -> list[Difference]:
         """Every two methods on one metric, with interval, p-value and corrected p-value."""
         if key not in self._tested:
-            self._tested[key] = significance.differences(self.methods, key, kind=self.test, draws=self.draws)
+            draws = min(self.draws, significance.SLOW_DRAWS) if key in COUNTED else self.draws
+            self._tested[key] = significance.differences(self.methods, key, kind=self.test, draws=draws)
         return self._tested[key]
 
     def tests(self) -> list[Difference]:
@@ -95,7 +97,8 @@ class Comparison:
         """One row a method, as `text`, `markdown`, `latex` or `csv`."""
         from unirex.comparison.scores import scores
 
-        return scores(self, published="rows" if format == "text" else "columns").written(format)
+        text = format == "text"  # a terminal is narrow
+        return scores(self, published="rows" if text else "columns", short=text).written(format)
 
     def save_plots(self, folder: str | Path) -> list[Path]:
         """Write every figure as SVG and PNG."""

@@ -15,6 +15,7 @@ from unirex.metrics import performance
 from unirex.metrics.calibration import expected_calibration_error
 
 F1 = ("macro_f1", "micro_f1", "binary_f1")
+COUNTED = (*F1, "ece")
 Ints = NDArray[np.int64]
 Statistic = Callable[[NDArray[Any], Ints], float]  # whose output (0 or 1) of each example, numbers of these
 

@@ -76,12 +76,20 @@ def _apart(group: Group, rivals: Sequence[Group]) -> str:
     differing = [key for key in keys if len({str(table.get(key)) for table in tables}) > 1]
     ours = described(group[0])
     if 1 <= len(differing) <= SAID:
-        return ", ".join(f"{key.rpartition('.')[2]} {_said(ours.get(key))}" for key in differing)
+        return ", ".join(_said(key, ours.get(key)) for key in differing)
     return group[0].folder.name if group[0].folder else group[0].said
 
 
-def _said(value: object) -> str:
-    return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+def _said(key: str, value: object) -> str:
+    """A setting in a few words; what is a word already says enough.
+
+    >>> _said("extractor", "deeplift"), _said("training.epochs", 9), _said("stride", None)
+    ('deeplift', 'epochs 9', 'stride none')
+    """
+    if isinstance(value, str):
+        return value
+    shown = "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+    return f"{key.rpartition('.')[2]} {shown}"
 
 
 def _free(name: str, taken: Sequence[str]) -> str:

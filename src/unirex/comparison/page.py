@@ -35,7 +35,7 @@ def sections(found: Comparison) -> Iterator[Section]:
         "How they compare",
         LEAD,
         notes(found),
-        [scores(found, others=False)],
+        [scores(found, others=False, short=True)],
         _some(drawn, "trade-off"),
         {"All that the paper prints": [tables.printed(found.paper)]} if found.paper else {},
     )
@@ -50,7 +50,7 @@ def sections(found: Comparison) -> Iterator[Section]:
 
 def _faithfulness(found: Comparison, figures: list[Figure]) -> Iterator[Section]:
     grid = tables.removals(found)
-    if len(grid.head) > 2 or figures:
+    if grid.head[-1].key.startswith("csd/") or figures:
         lead = "Tokens can be taken out of a text in several ways; trust numbers that hold for more than one."
         yield Section("faithfulness", "Is it faithfulness?", lead, grids=[grid], figures=figures)
 

@@ -40,10 +40,13 @@ class Column:
     of_printed: Callable[[Published], Cell] = blank
 
 
-def scores(found: Comparison, *, published: str = "columns", others: bool = True) -> Grid:
+def scores(
+    found: Comparison, *, published: str = "columns", others: bool = True, short: bool = False
+) -> Grid:
     """All methods on all metrics; published numbers in `columns` beside ours, or in `rows` below them.
 
-    With `others` the rows of the paper follow that none of the methods has beside it.
+    With `others` the rows of the paper follow that none of the methods has beside it. With `short`, what
+    belongs to a method does not repeat its name.
     """
     told = {one.name: printed_row(one, found.paper) for one in found.methods} if found.paper else {}
     rows = [row for row in told.values() if row]
@@ -53,7 +56,7 @@ def scores(found: Comparison, *, published: str = "columns", others: bool = True
     for method in found.methods:
         body.append([_name(method), *(one.of_method(method) for one in columns)])
         if method.floor:
-            name = Cell(f"{method.name}: {FLOOR}", quiet=True)
+            name = Cell(f"  {FLOOR}" if short else f"{method.name}: {FLOOR}", quiet=True)
             body.append([name, *(one.of_floor(method) for one in columns)])
         row = told.get(method.name)
         if row and published == "rows":

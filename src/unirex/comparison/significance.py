@@ -42,12 +42,23 @@ class Difference:
         return self.corrected < LEVEL
 
 
+def enough(methods: int) -> int:
+    """So many draws that the correction for all pairs leaves a difference to be found.
+
+    The smallest p-value of D draws is 1 / (D + 1), and Holm multiplies it by the number of pairs.
+
+    >>> enough(8)  # 28 pairs: 28 / 1121 = 0.025
+    1120
+    """
+    return 40 * (methods * (methods - 1) // 2)
+
+
 def differences(
     methods: Sequence[Method], key: str, *, kind: Kind = "randomisation", draws: int = DRAWS, seed: int = 0
 ) -> list[Difference]:
     """Every two methods on one metric, corrected for how many pairs there are."""
-    pairs = list(combinations(methods, 2))
-    found = [_tested(one, other, key, kind=kind, draws=draws, seed=seed) for one, other in pairs]
+    pairs, least = list(combinations(methods, 2)), enough(len(methods))
+    found = [_tested(one, other, key, kind=kind, draws=max(draws, least), seed=seed) for one, other in pairs]
     corrected = holm([result.p_value for result in found]).tolist() if found else []
     return [
         Difference(key, a.name, b.name, one.difference, one.low, one.high, one.p_value, p, one.pairs)
@@ -61,7 +72,7 @@ def _tested(one: Method, other: Method, key: str, *, kind: Kind, draws: int, see
     if statistic is None:
         return paired_test(one.values(key), other.values(key), kind=kind, draws=draws, seed=seed)
     sides = np.arange(2)[:, None].repeat(len(one.gold), axis=1)  # whose output counts: [2, N]
-    return paired_statistic_test(statistic, *sides, draws=min(draws, SLOW_DRAWS), seed=seed)
+    return paired_statistic_test(statistic, *sides, draws=draws, seed=seed)
 
 
 def best(methods: Sequence[Method], key: str, found: Sequence[Difference]) -> set[str]:

@@ -94,12 +94,13 @@ def removals(found: Comparison) -> Grid:
         for key in ("comprehensiveness", "sufficiency", "csd")
         if any(key in one.metrics for one in found.methods)
     ]
-    head = [Head("", "method"), Head("Trained with", "trained_with")]
+    trained = any(one.trained_removals for one in found.methods)
+    head = [Head("", "method"), *([Head("Trained with", "trained_with")] if trained else [])]
     head += [Head(way, f"{key}/{way}", header(key)) for key in keys for way in ways]
     body = [
         [
             Cell(method.name),
-            Cell(", ".join(method.trained_removals) or MISSING),
+            *([Cell(", ".join(method.trained_removals) or MISSING)] if trained else []),
             *(_number(key, breakdown.under_removal(method, key, way)) for key in keys for way in ways),
         ]
         for method in found.methods

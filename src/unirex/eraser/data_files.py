@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-import numpy as np
-
 from unirex.data.cose import BETWEEN
 from unirex.eraser.words import Words, own_words, runs
 from unirex.errors import UserError
@@ -95,7 +93,7 @@ def _evidence(record: Record, one: Words) -> Iterator[dict[str, Any]]:
         return
     places = [place for place, marked in zip(scored.tokens, scored.gold, strict=True) if marked]
     marks = one.marked((start, end) for segment, start, end in places if segment == one.segment)
-    sentence = np.cumsum([before == "\n" for before, _, _ in _pieces(one, text)])
+    sentence = one.sentences(text)
     for start, end in runs(marks):
         yield {
             "text": " ".join(text[one.starts[word] : one.ends[word]] for word in range(start, end)),

@@ -40,6 +40,7 @@ def export(
     hard: float | None = None,
     budget: float | None = None,
     removal: str | None = None,
+    within_sentences: bool = False,
     with_data: bool = False,
     split: str = "test",
 ) -> Exported:
@@ -58,6 +59,8 @@ def export(
         budget: the size of rationale, in per cent, for comprehensiveness and sufficiency beside those at all
             budgets; None: that nearest to what people mark on average.
         removal: how tokens are taken out, of the ways that the records have; None: the first.
+        within_sentences: end the spans of the hard rationale with their sentences. Right for evidence that is
+            whole sentences, each a span of its own, as in MultiRC.
         with_data: write the documents and annotations beside the submission, so that it can be validated and
             scored. Only where there is no `gold`.
         split: the name of that file of annotations.
@@ -69,7 +72,7 @@ def export(
     split_name(split)  # the data must be found again under it
     target = Path(path)
     used = nearest_budget(records, gold) if budget is None else float(budget)
-    maker = Maker(EraserWords(gold) if gold else own_words, word, hard, used, removal)
+    maker = Maker(EraserWords(gold) if gold else own_words, word, hard, used, removal, within_sentences)
     data = DataFiles(target.parent, split) if with_data else None
     made = (_also(data, record, maker(record)) for record in unique(records))
     count = data.writing(lambda: write_submission(target, made)) if data else write_submission(target, made)
@@ -112,6 +115,7 @@ class Maker:
     hard: float | None
     budget: float | None
     removal: str | None
+    within_sentences: bool = False
     truncated: int = 0
     left_out: int = 0
 
@@ -147,7 +151,8 @@ class Maker:
             unread = min(0.0, *scored.scores)
             soft = word_scores(one, scored.tokens, scored.scores, word=self.word, unread=unread)
         chosen = self._chosen(one, record, scored, soft)
-        spans = None if chosen is None else tuple(Span(start, end) for start, end in runs(chosen))
+        sentences = one.sentences(record.segments[one.segment]) if self.within_sentences else None
+        spans = None if chosen is None else tuple(Span(*run) for run in runs(chosen, sentences))
         return DocumentRationale(one.docid, spans, None if soft is None else tuple(soft.tolist()))
 
     def _chosen(

@@ -9,8 +9,8 @@ from pathlib import Path
 from reprlib import repr as short
 from typing import Literal
 
+from unirex.budgets import BUDGETS, top_k
 from unirex.data.example import Example, Label, choice_label
-from unirex.eraser.budgets import BUDGETS, top_k
 from unirex.eraser.parsing import is_number
 from unirex.eraser.strict import TOLERANCE
 from unirex.errors import UserError, unknown

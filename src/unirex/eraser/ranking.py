@@ -22,8 +22,8 @@ def document_ranking(scores: ArrayLike, gold: ArrayLike) -> Ranking:
     """The three metrics of one document; NaN for what is not defined there.
 
     `auprc` is the trapezoid area under precision and recall. ERASER takes that of a document without marks
-    from scikit-learn, where it is 0.5 whatever the scores (older releases: NaN for the whole submission).
-    Average precision and ROC AUC are left out where all tokens are marked, or none.
+    from scikit-learn, where it is 0.5 whatever the scores. Average precision and ROC AUC are left out where
+    all tokens are marked, or none.
 
     >>> document_ranking([0.9, 0.8, 0.1], [1, 0, 1])
     {'auprc': 0.7916666666666666, 'average_precision': 0.8333333333333333, 'roc_auc_score': 0.5}

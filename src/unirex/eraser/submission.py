@@ -81,5 +81,5 @@ def _plain(value: Any) -> Any:
     if isinstance(value, DocumentRationale):
         return _named(value, DOCUMENT_KEYS)
     if isinstance(value, tuple):
-        return [_plain(one) for one in value]
+        return list(value) if value and isinstance(value[0], float) else [_plain(one) for one in value]
     return dict(value) if isinstance(value, Mapping) else value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -32,17 +33,26 @@ class Words:
     def __len__(self) -> int:
         return len(self.starts)
 
-    def touched(self, start: int, end: int) -> range:
-        """The numbers of the words that a stretch of characters has a part of."""
-        first = int(np.searchsorted(self.ends, start, side="right"))
-        return range(first, max(first, int(np.searchsorted(self.starts, end, side="left"))))
+    def touched(self, spans: Numbers) -> tuple[Numbers, Numbers]:
+        """Which stretches of characters [m, 2] have a part in which words: pairs of their numbers."""
+        first = np.searchsorted(self.ends, spans[:, 0], side="right")
+        counts = np.maximum(np.searchsorted(self.starts, spans[:, 1], side="left") - first, 0)
+        before = np.cumsum(counts) - counts
+        return (
+            np.repeat(np.arange(len(spans)), counts),
+            np.arange(counts.sum()) + np.repeat(first - before, counts),
+        )
 
     def marked(self, spans: Iterable[CharSpan]) -> NDArray[np.bool_]:
         """Which words have a part in any of the spans."""
         found = np.zeros(len(self), dtype=bool)
-        for start, end in spans:
-            found[self.touched(start, end)] = True
+        found[self.touched(_pairs(spans))[1]] = True
         return found
+
+    def sentences(self, text: str) -> Numbers:
+        """The number of the line that each word stands on, counted without blank lines."""
+        ends = np.array([number for number, char in enumerate(text) if char == "\n"], dtype=np.int64)
+        return np.unique(np.searchsorted(ends, self.starts), return_inverse=True)[1].astype(np.int64)
 
 
 def own_words(name: str, segments: Sequence[str]) -> list[Words]:
@@ -108,8 +118,12 @@ def document_words(docid: str, segment: int, document: Document, before: int = 0
 
 
 def _words(docid: str, segment: int, spans: Sequence[CharSpan]) -> Words:
-    places = np.array(spans, dtype=np.int64).reshape(-1, 2)
+    places = _pairs(spans)
     return Words(docid, segment, places[:, 0], places[:, 1])
+
+
+def _pairs(spans: Iterable[CharSpan]) -> Numbers:
+    return np.array(list(spans), dtype=np.int64).reshape(-1, 2)
 
 
 def word_scores(
@@ -119,27 +133,44 @@ def word_scores(
 
     `unread` is for words that no token is part of, as those beyond what the encoder could take.
     """
-    parts: list[list[float]] = [[] for _ in range(len(one))]
-    for (segment, start, end), score in zip(tokens, scores, strict=True):
-        if segment == one.segment:
-            for number in one.touched(start, end):
-                parts[number].append(score)
-    join = JOIN[word]
-    return np.array([join(some) if some else unread for some in parts], dtype=np.float64)
+    places = np.array(tokens, dtype=np.int64).reshape(-1, 3)
+    here = places[:, 0] == one.segment
+    numbers, own = one.touched(places[here, 1:])
+    values = np.asarray(scores, dtype=np.float64)[here][numbers]
+    read = np.zeros(len(one), dtype=bool)
+    read[own] = True
+    return np.where(read, JOIN[word](values, own, len(one)), unread)
 
 
-JOIN: dict[str, Callable[[list[float]], float]] = {
-    "max": max,
-    "mean": lambda some: sum(some) / len(some),
-    "first": lambda some: some[0],
-}
+def _highest(values: NDArray[np.float64], own: Numbers, count: int) -> NDArray[np.float64]:
+    found = np.full(count, -np.inf)
+    np.maximum.at(found, own, values)
+    return found
 
 
-def runs(marks: NDArray[np.bool_]) -> list[tuple[int, int]]:
-    """The maximal runs of marked words, end-exclusive.
+def _mean(values: NDArray[np.float64], own: Numbers, count: int) -> NDArray[np.float64]:
+    parts = np.maximum(np.bincount(own, minlength=count), 1)
+    return np.asarray(np.bincount(own, weights=values, minlength=count) / parts)
+
+
+def _first(values: NDArray[np.float64], own: Numbers, count: int) -> NDArray[np.float64]:
+    found = np.zeros(count)
+    found[own[::-1]] = values[::-1]  # of several assignments the last one stays
+    return found
+
+
+JOIN = {"max": _highest, "mean": _mean, "first": _first}
+
+
+def runs(marks: NDArray[np.bool_], sentences: Numbers | None = None) -> list[tuple[int, int]]:
+    """The maximal runs of marked words, end-exclusive; within sentences, if their numbers are given.
 
     >>> runs(np.array([1, 1, 0, 1], dtype=bool))
     [(0, 2), (3, 4)]
+    >>> runs(np.array([1, 1, 0, 1], dtype=bool), np.array([0, 1, 1, 1]))
+    [(0, 1), (1, 2), (3, 4)]
     """
-    edges = np.flatnonzero(np.diff(np.concatenate(([False], marks, [False])).astype(np.int8)))
-    return [(int(start), int(end)) for start, end in edges.reshape(-1, 2)]
+    numbers = np.zeros(len(marks), dtype=np.int64) if sentences is None else sentences
+    inside = np.where(marks, numbers + 1, 0)  # 0: not marked
+    edges = np.flatnonzero(np.diff(inside, prepend=0, append=0)).tolist()
+    return [(start, end) for start, end in pairwise(edges) if marks[start]]

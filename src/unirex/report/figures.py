@@ -32,7 +32,7 @@ VARIABLES = {
     CARD: "var(--card)",
     **{colour: f"var(--c{number})" for number, colour in enumerate(COLOURS)},
 }
-NAME_LENGTH = 26
+NAME_LENGTH = 30
 WIDTH = 10.2  # inches
 DPI = 150
 FORMATS = ("svg", "png")
@@ -91,7 +91,7 @@ def short(name: str) -> str:
     """A name that fits into a figure.
 
     >>> short("a"), len(short("a" * 99))
-    ('a', 26)
+    ('a', 30)
     """
     shown = printable(name)
     return shown if len(shown) <= NAME_LENGTH else shown[: NAME_LENGTH - 1] + "…"
@@ -188,11 +188,9 @@ def _themed(style: str) -> str:
 def names(systems: Sequence[str]) -> list[str]:
     """Short names that are still apart.
 
-    >>> names(["a" * 30 + "1", "a" * 30 + "2", "b"])[1:]
-    ['aaaaaaaaaaaaaaaaaaaaaaaaa… (2)', 'b']
+    >>> names(["a" * 40 + "1", "a" * 40 + "2", "b"])[1:]
+    ['aaaaaaaaaaaaaaaaaaaaaaaaaaaaa… (2)', 'b']
     """
-    found: list[str] = []
-    for name in map(short, systems):
-        same = sum(one.partition(" (")[0] == name for one in found)
-        found.append(f"{name} ({same + 1})" if name in found else name)
-    return found
+    found = list(map(short, systems))
+    before = [found[:at].count(name) for at, name in enumerate(found)]
+    return [f"{name} ({count + 1})" if count else name for name, count in zip(found, before, strict=True)]

@@ -8,12 +8,13 @@ from typing import Any
 
 from unirex.report.figures import MUTED, canvas, names
 
+TALLEST = 3.2  # inches; tiles are as high as they are wide, and a row has two maps
 LIGHT, DARK, STEEL = "#fdfdfd", "#101010", "#0a3d62"  # of heat maps, the same on every page
 
 
 def heat(panels: Sequence[tuple[str, Sequence[Sequence[float]]]], systems: Sequence[str]) -> Any:
     """Every two systems by how far they agree, in per cent; darker is more."""
-    figure, axes = canvas(len(panels), across=2, height=1.5 + 0.5 * len(systems))
+    figure, axes = canvas(len(panels), across=2, height=1.4 + min(0.5 * len(systems), TALLEST))
     labels, size = names(systems), len(systems)
     for axis, (title, table) in zip(axes, panels, strict=True):
         for y, row in enumerate(table):

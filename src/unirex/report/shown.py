@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 
+from unirex.budgets import top_k
 from unirex.data.example import choice_label
 from unirex.errors import UserError
 from unirex.explanation import Word
@@ -123,9 +124,7 @@ def _selected(sequence: Scored, budgets: Sequence[float], budget: float) -> set[
         return set(by_budget[budget])
     if sequence.chosen is not None:
         return set(sequence.chosen)
-    count = len(sequence.scores)
-    bought = max(1, round(count * budget / 100))  # as `select.budget_counts`
-    return set(sorted(range(count), key=lambda at: -sequence.scores[at])[:bought])
+    return set(top_k(sequence.scores, [budget])[0])
 
 
 def _marks(segments: Sequence[str], sequence: Scored, selected: set[int]) -> tuple[Mark, ...]:
