@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from unirex import hub
 
 if TYPE_CHECKING:
+    from unirex.comparison import Comparison, compare
     from unirex.data import load_dataset
     from unirex.data.example import DatasetInfo, Example, Splits
     from unirex.errors import UserError
@@ -30,6 +31,7 @@ __version__ = "0.1.0.dev0"
 
 # Nothing heavy is imported before it is used: `import unirex` and `unirex --help` answer at once.
 _PLACES = {
+    "Comparison": "unirex.comparison",
     "DatasetInfo": "unirex.data.example",
     "Example": "unirex.data.example",
     "Explanation": "unirex.explanation",
@@ -37,6 +39,7 @@ _PLACES = {
     "Splits": "unirex.data.example",
     "System": "unirex.system",
     "UserError": "unirex.errors",
+    "compare": "unirex.comparison",
     "evaluate": "unirex.evaluation",
     "fit": "unirex.methods",
     "load": "unirex.system",
@@ -44,6 +47,7 @@ _PLACES = {
 }
 
 __all__ = [
+    "Comparison",
     "DatasetInfo",
     "Example",
     "Explanation",
@@ -51,6 +55,7 @@ __all__ = [
     "Splits",
     "System",
     "UserError",
+    "compare",
     "evaluate",
     "fit",
     "load",
