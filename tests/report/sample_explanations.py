@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from unirex.data.example import Label
 from unirex.explanation import Explanation, Span, Word
 
-BUDGETS = (1, 5, 10, 20, 50)
-
 
 def explanation(
     *segments: str,
@@ -43,10 +41,3 @@ def _span(segments: Sequence[str], text: str) -> Span:
     at = next(at for at, segment in enumerate(segments) if text in segment)
     start = segments[at].index(text)
     return Span(start, start + len(text), text, at)
-
-
-def curve(**metrics: Sequence[float]) -> dict[str, float]:
-    """Values per budget under the keys of the evaluator."""
-    return {
-        f"{name}@{k}": v for name, values in metrics.items() for k, v in zip(BUDGETS, values, strict=True)
-    }

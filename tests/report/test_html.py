@@ -9,25 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from page_reader import Page
-from sample_explanations import curve, explanation
+from sample_explanations import explanation
 
 from unirex.explanation import Word
-from unirex.report import comparison_page, explanation_page, shades
+from unirex.report import explanation_page, shades
 
 EVIL = """<script>alert("x")</script> '"><img onerror=x> &amp; </p></body>"""
 REVIEW = explanation(
     "a  witty ,\tgorgeous film", scores=[-0.4, 0.6, 0.0, 0.9], gold=["gorgeous"], gold_label="pos", id="r-1"
 )
-ROWS = {
-    "ours": {"accuracy": 0.93, "sufficiency": 0.1, **curve(comprehensiveness=[0.1, 0.2, 0.3, 0.4, 0.5])},
-    "theirs": {"accuracy": 0.93, "sufficiency": 0.2, **curve(comprehensiveness=[0.1, 0.1, 0.1, 0.1, 0.1])},
-    "random": {"accuracy": 0.99, "sufficiency": 0.0, **curve(comprehensiveness=[0.0, 0.0, 0.0, 0.0, 0.1])},
-}
-
-
-def compared(**changes):
-    given = {"title": "Two systems", "systems": {"ours": [REVIEW], "theirs": [REVIEW]}, "rows": ROWS}
-    return comparison_page(**{**given, **changes})
 
 
 @st.composite
@@ -47,14 +37,13 @@ def test_the_text_on_the_page_is_the_text_exactly(one):
 @given(st.text())
 def test_data_is_text_wherever_it_enters(text):
     one = explanation("a film", label=text, probabilities={text: 1.0}, id=text, gold_label=text)
-    rows = {text: {"accuracy": 1.0, text: 1.0}}
-    page = Page(comparison_page(title=text, systems={text: [one]}, rows=rows, notes=[text]))
-    assert page.texts("h1") == [text] and page.texts("h4")[-1] == text and page.texts("dt") == [text]
+    page = Page(explanation_page([one], title=text))
+    assert page.texts("h1") == [text] and page.texts("dt") == [text]
 
 
 def test_markup_in_the_data_is_shown_and_not_obeyed():
     one = explanation(EVIL, scores=[1.0], label=EVIL, probabilities={EVIL: 1.0}, gold=["<script>"], id=EVIL)
-    page = comparison_page(title=EVIL, systems={EVIL: [one]}, rows={EVIL: {"accuracy": 1.0}}, notes=[EVIL])
+    page = explanation_page([one], title=EVIL)
     assert Page(page).texts("p", "text") == [EVIL, EVIL]
     assert not {tag for tag, _, _ in Page(page).elements} & {"script", "img"}
     assert not any(name.startswith("on") for _, attributes, _ in Page(page).elements for name in attributes)
@@ -124,45 +113,25 @@ def test_truncation_and_budget_are_told():
     assert "not read" not in page and "20 % of the tokens" in page
 
 
-def test_the_best_system_is_bold_and_a_floor_never_is():
-    page = Page(compared())
-    assert page.texts("strong") == ["93.0", "0.100", "93.0"]  # both accuracies, the lower sufficiency
-    assert len(page.texts("tr", "floor")) == 1
-
-
-def test_curves_have_a_line_a_name_and_a_legend_entry_per_row():
-    page = Page(compared())
-    assert page.texts("text", "name") == ["ours", "theirs", "random"]
-    assert [one.strip() for one in page.texts("li")][:3] == ["ours", "theirs", "random"]
-    assert not Page(compared(rows={"ours": {"accuracy": 1.0}})).texts("figure")
-
-
-def test_systems_are_aligned_by_index_even_when_one_is_short():
-    page = Page(compared(systems={"ours": [REVIEW, REVIEW], "theirs": [REVIEW]}))
-    assert page.texts("h4") == ["Gold rationale", "ours", "theirs", "Gold rationale", "ours"]
-
-
 def test_empty_pages_are_still_pages():
-    for page in (explanation_page([], title="t"), comparison_page(title="t", systems={}, rows={})):
-        assert Page(page).texts("h1") == ["t"]
+    assert Page(explanation_page([], title="t")).texts("h1") == ["t"]
 
 
-@pytest.mark.parametrize("page", [explanation_page([REVIEW] * 2, title="t"), compared(notes=["n"])])
-def test_a_page_stands_alone_and_forbids_everything_but_its_style(page):
+def test_a_page_stands_alone_and_forbids_everything_but_its_style():
+    page = explanation_page([REVIEW] * 2, title="t")
     assert not re.search(r"https?://|\bsrc=|\bhref=|@import|url\(|<script", page)
     assert "default-src &#x27;none&#x27;; style-src &#x27;unsafe-inline&#x27;" in page
     assert '<html lang="en">' in page
 
 
-@pytest.mark.parametrize("page", [explanation_page([REVIEW] * 2, title="t"), compared(notes=["n"])])
-def test_headings_never_skip_a_level(page):
+def test_headings_never_skip_a_level():
+    page = explanation_page([REVIEW] * 2, title="t")
     levels = [int(tag[1]) for tag, _, _ in Page(page).elements if re.fullmatch(r"h[1-6]", tag)]
     assert levels[0] == 1 and levels.count(1) == 1
     assert all(after <= before + 1 for before, after in pairwise(levels))
 
 
 def test_the_same_input_gives_the_same_page():
-    assert compared() == compared()
     assert explanation_page([REVIEW], title="t") == explanation_page([REVIEW], title="t")
 
 

@@ -106,11 +106,11 @@ class Comparison:
 
         return [path for figure in figures(self) for path in figure.save(Path(folder))]
 
-    def page(self, title: str | None = None) -> str:
-        """The whole report as a page that stands alone."""
+    def page(self, title: str | None = None, *, remarks: Sequence[str] = ()) -> str:
+        """The whole report as a page that stands alone; `remarks` are notes of your own under the table."""
         from unirex.comparison.page import page
 
-        return page(self, title)
+        return page(self, title, remarks)
 
     def _known(self, keys: Iterable[str]) -> bool:
         return any(key in one.metrics for key in keys for one in self.methods)

@@ -19,22 +19,22 @@ LEAD = (
 )
 
 
-def page(found: Comparison, title: str | None = None) -> str:
+def page(found: Comparison, title: str | None = None, remarks: Sequence[str] = ()) -> str:
     """The numbers first, then where they come from, then every text."""
     names = [one.name for one in found.methods]
     shown = found.gathered.shown if found.examples else []
     whole = title or " · ".join(names[:4]) + (" …" if len(names) > 4 else "")
-    return compare_page(whole, list(sections(found)), shown, names, texts=found.texts)
+    return compare_page(whole, list(sections(found, remarks)), shown, names, texts=found.texts)
 
 
-def sections(found: Comparison) -> Iterator[Section]:
+def sections(found: Comparison, remarks: Sequence[str] = ()) -> Iterator[Section]:
     """What there is to say, in the order of interest."""
     drawn = {one.name: one for one in drawing.figures(found)}
     yield Section(
         "scores",
         "How they compare",
         LEAD,
-        notes(found),
+        [*notes(found), *remarks],
         [scores(found, others=False, short=True)],
         _some(drawn, "trade-off"),
         {"All that the paper prints": [tables.printed(found.paper)]} if found.paper else {},

@@ -1,7 +1,7 @@
 """Results and rationales, shown to people: tables, terminal and HTML."""
 
-from unirex.report.html import comparison_page, explanation_page
+from unirex.report.html import explanation_page
 from unirex.report.table import markdown, table
 from unirex.report.terminal import print_explanation, render
 
-__all__ = ["comparison_page", "explanation_page", "markdown", "print_explanation", "render", "table"]
+__all__ = ["explanation_page", "markdown", "print_explanation", "render", "table"]

@@ -1,24 +1,22 @@
 """All examples of a comparison to search, filter and page through: one file, nothing fetched.
 
 The page holds the examples as JSON and shows a few of them at a time, so ten thousand stay fluid. Its script
-(`browser.js`) writes text only as text; a Content-Security-Policy allows it by `script_hash()`.
+(`browser.js`) writes text only as text; the policy of `html.page` allows it by its hash.
 """
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Iterable, Sequence
-from hashlib import sha256
 from importlib.resources import files
 
 from unirex.report.controls import bar, controls
+from unirex.report.html import key
 from unirex.report.island import island
 from unirex.report.markup import Html, element, joined
-from unirex.report.pieces import LEVELS
 from unirex.report.shown import Answer, Shown, shown_from
 from unirex.report.static import card
 
-__all__ = ["Answer", "Shown", "browser", "browser_script", "browser_style", "script_hash", "shown_from"]
+__all__ = ["Answer", "Shown", "browser", "browser_script", "browser_style", "shown_from"]
 
 STATIC = 5  # examples for a reader whose browser runs no scripts
 
@@ -28,7 +26,7 @@ def browser(examples: Sequence[Shown], methods: Sequence[str]) -> Html:
     parts = [
         element("h2", "The same texts, seen by each", id="examples-title"),
         element("p", _lead(examples, methods), class_="lead"),
-        _key(),
+        key("method"),
         element("noscript", *_static(examples, methods)),
         controls(examples, methods),
         bar(),
@@ -50,28 +48,9 @@ def browser_script() -> str:
     return files("unirex.report").joinpath("browser.js").read_text("utf-8")
 
 
-def script_hash() -> str:
-    """What to put after `script-src` in the page's policy, quotes included, so that this script may run."""
-    return f"'sha256-{b64encode(sha256(browser_script().encode()).digest()).decode()}'"
-
-
 def _lead(examples: Sequence[Shown], methods: Sequence[str]) -> str:
     texts = f"{len(examples):,} text{'' if len(examples) == 1 else 's'}"
     return f"{texts}, {len(methods)} method{'' if len(methods) == 1 else 's'}."
-
-
-def _key() -> Html:
-    """What the marks mean, in plain words."""
-    ramp = joined(element("span", " ", class_=f"s{at}") for at in range(1, LEVELS + 1))
-    items = [
-        (
-            element("span", ramp, class_="ramp"),
-            "the stronger the colour, the more a word mattered to the method",
-        ),
-        (element("mark", "underlined", class_="s6"), "its rationale: the words it gives as its reasons"),
-        (element("span", "dotted", class_="gold-mark"), "what a person marked as the reasons (gold)"),
-    ]
-    return element("ul", *(element("li", sign, " ", says) for sign, says in items), class_="key")
 
 
 def _static(examples: Sequence[Shown], methods: Sequence[str]) -> Iterable[Html]:

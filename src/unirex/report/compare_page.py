@@ -9,16 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 
-from unirex.report import shades
-from unirex.report.browser import browser, browser_script, browser_style, script_hash
+from unirex.report.browser import browser, browser_script, browser_style
 from unirex.report.figures import Figure
 from unirex.report.grid import Grid
-from unirex.report.html import count, header
-from unirex.report.markup import Html, element, joined
+from unirex.report.html import count, header, page
+from unirex.report.markup import Html, element
 from unirex.report.shown import Shown
-
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-SHEETS = ("style.css", "compare.css")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +43,10 @@ def compare_page(
     lead = f"{count(len(methods), 'method')} on the same {count(texts, 'text')}"
     links = [(one.name, one.title) for one in sections] + ([("examples", "Texts")] if shown else [])
     body = [header("Comparison", title, lead), _contents(links), *map(_section, sections), *shown]
-    return _page(title, body, scripted=bool(shown))
+    own = files("unirex.report").joinpath("compare.css").read_text("utf-8")
+    if not shown:
+        return page(title, body, style=own)
+    return page(title, body, style=own + browser_style(), script=browser_script())
 
 
 def _contents(links: Sequence[tuple[str, str]]) -> Html:
@@ -76,23 +75,3 @@ def _figure(one: Figure) -> Html:
         "div", one.inline(), class_="drawing", tabindex="0", role="region", aria_label=one.title
     )
     return element("figure", element("h3", one.title), element("p", one.caption, class_="fine"), drawing)
-
-
-def _page(title: str, body: Sequence[str], *, scripted: bool) -> str:
-    policy = f"{POLICY}; script-src {script_hash()}" if scripted else POLICY
-    sheets = [files("unirex.report").joinpath(name).read_text("utf-8") for name in SHEETS]
-    style = Html("".join([shades.css(), *sheets, browser_style() if scripted else ""]))
-    script = [element("script", Html(browser_script()))] if scripted else []
-    head = [
-        element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content=policy),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("meta", name="color-scheme", content="light dark"),
-        element("title", title),
-        element("style", style),
-    ]
-    footer = element(
-        "footer", element("p", "Made with unirex. This page is one file and asks nothing of the network.")
-    )
-    content = element("body", element("main", joined(body, "\n")), footer, *script)
-    return f"<!doctype html>\n{element('html', element('head', joined(head, chr(10))), content, lang='en')}\n"
