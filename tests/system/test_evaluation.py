@@ -362,3 +362,20 @@ def test_files_that_hold_no_records_are_named(tmp_path):
             list(read_records(tmp_path / name))
     with pytest.raises(UserError, match="no such file"):
         list(read_records(tmp_path / "d.jsonl"))
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "parquet"])
+def test_records_of_any_number_are_summed_up_with_few_of_them_in_memory(system, tmp_path, monkeypatch, ending):
+    monkeypatch.setattr("unirex.record_files.ROWS", 16)
+    (record,) = evaluate(system, DATA["test"][:1], draws=2).records
+    path = tmp_path / f"records.{ending}"
+    write_records(path, (replace(record, id=str(number)) for number in range(320)))
+    gc.collect()
+    before = sum(type(one) is Record for one in gc.get_objects())
+    summary, peak = Summary("read", system.labels), 0
+    for number, one in enumerate(read_records(path)):
+        summary.add(one)
+        if number % 32 == 0:
+            peak = max(peak, sum(type(one) is Record for one in gc.get_objects()))
+    assert summary.count == 320 and peak <= before + 4
+    assert summary.metrics["auprc"] == pytest.approx(aggregate([record], system.labels)["auprc"])
