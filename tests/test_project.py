@@ -44,6 +44,7 @@ LINE = (
     ("methods",),
     ("report",),
     ("summary",),
+    ("saving", "protocol"),
     ("evaluation", "comparison"),
     ("demo", "bench"),
     (

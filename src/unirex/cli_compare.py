@@ -34,8 +34,9 @@ def compare_options(parser: ArgumentParser, arguments: Sequence[str] = ()) -> No
     parser.add_argument("--draws", type=int, default=5000, help="of each test")
     parser.add_argument("--examples", type=int, default=10_000, help="most texts on the page; 0 for none")
     parser.add_argument(
-        "--gate", type=float, help="no relative gain below this share of the best performance"
+        "--gate", type=float, help="methods below this share of the best performance get no gain, as 0.9"
     )
+    parser.add_argument("--every-run", action="store_true", help="one row a run instead of one a method")
 
 
 def compare(options: Namespace) -> int:
@@ -60,7 +61,7 @@ def compare(options: Namespace) -> int:
         )
     from unirex.files import write_file
 
-    table = found.table(written).rstrip("\n") + "\n"
+    table = found.table(written, runs=options.every_run).rstrip("\n") + "\n"
     if options.out:
         write_file(Path(options.out), table)
         print(f"table in {options.out}")

@@ -10,7 +10,7 @@ from unirex.cli_inputs import asked_data, evaluated_examples, expected, explaine
 from unirex.errors import UserError
 from unirex.progress import Progress, tracked
 from unirex.record_files import find_records, read_records
-from unirex.summary import Summary, saved_name
+from unirex.summary import Summary, saved_summary
 
 
 def evaluate(options: Namespace) -> int:
@@ -51,7 +51,7 @@ def _system(options: Namespace) -> int:
 def _records(options: Namespace) -> int:
     """The metrics of records again, without any model."""
     path = find_records(Path(options.from_records))
-    summary = Summary(*saved_name(path))
+    summary = saved_summary(path)
     for record in tracked(read_records(path), Progress("reading", total=None)):
         summary.add(record)
     return _saved(summary, options, f"read from {path}")
@@ -60,16 +60,23 @@ def _records(options: Namespace) -> int:
 def _predictions(options: Namespace) -> int:
     """What another tool said, against the gold of a dataset."""
     from unirex.predictions import read_predictions
+    from unirex.saving import save_stream
 
     _need_data(options)
-    path = Path(options.predictions)
-    data = asked_data(options)
     if options.number is not None:
         raise UserError("--number is for systems; of --predictions every line counts.")
-    given = {"missing": options.missing, "above": options.above}
-    records = read_predictions(path, evaluated_examples(options), data.info.labels, **given)
-    summary = Summary.of(path.stem, records, data.info.labels)
-    return _saved(summary, options, f"scored from {path}")
+    path, examples = Path(options.predictions), list(evaluated_examples(options))
+    labels = sorted({one.label for one in examples if one.label is not None}, key=str)
+    if options.split != "all":
+        labels = list(asked_data(options).info.labels)
+    records = read_predictions(path, examples, labels, missing=options.missing, above=options.above)
+    summary, told = Summary(path.stem, labels), f"scored from {path}"
+    if not options.out:
+        for record in records:
+            summary.add(record)
+        return _told(summary, told)
+    save_stream(Path(options.out), records, summary, formats=options.records)
+    return _told(summary, f"{told}; records and metrics in {options.out}")
 
 
 def _need_data(options: Namespace) -> None:
@@ -88,6 +95,9 @@ def _saved(summary: Summary, options: Namespace, told: str) -> int:
 
 def _told(summary: Summary, told: str) -> int:
     print(summary.table())
+    labelled = summary.columns.tally.sums.get("accuracy")
+    if labelled is not None and labelled.count < summary.count:
+        print(f"note: {labelled.count} of {summary.count} texts have a prediction; accuracy is of these.")
     print(f"{summary.count} texts; {told}")
     return 0
 

@@ -58,9 +58,13 @@ def nrg_options(parser: ArgumentParser, arguments: Sequence[str] = ()) -> None:
         "--weights", type=float, nargs="+", default=[1.0, 1.0, 1.0], help="of FNRG, PNRG and TNRG in CNRG"
     )
     parser.add_argument(
-        "--gate", type=float, help="leave out methods below this share of the best performance"
+        "--gate", type=float, help="methods below this share of the best performance get no gain, as 0.9"
     )
-    parser.add_argument("--chance", type=float, help="performance of guessing, on the scale of the table")
+    parser.add_argument(
+        "--chance",
+        type=float,
+        help="performance of one answer to all, on the scale of the table; methods near it are warned of",
+    )
     parser.add_argument(
         "--missing",
         choices=get_args(Missing),

@@ -24,7 +24,7 @@ class Columns:
     """
 
     name: str
-    labels: Sequence[Label] | None = None
+    given: Sequence[Label] | None = None  # labels; None: as the records say
     ids: list[str] = field(default_factory=list)
     predicted: list[Label | None] = field(default_factory=list)
     gold: list[Label | None] = field(default_factory=list)
@@ -34,7 +34,7 @@ class Columns:
     _lengths: array[int] = field(default_factory=lambda: array("l"))
 
     def __post_init__(self) -> None:
-        self.tally = Tally(self.labels)
+        self.tally = Tally(self.given)
 
     @classmethod
     def of(cls, name: str, records: Iterable[Record], labels: Sequence[Label] | None = None) -> Columns:
@@ -43,6 +43,11 @@ class Columns:
         for record in records:
             columns.add(record)
         return columns
+
+    @property
+    def labels(self) -> Sequence[Label] | None:
+        """What can be predicted, if that is known."""
+        return self.tally.labels
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -57,7 +62,7 @@ class Columns:
         self.ids.append(record.id)
         self.predicted.append(record.predicted)
         self.gold.append(record.label)
-        self._confidence.append(max(record.probabilities, default=NAN))
+        self._confidence.append(record.confidence)
         self._lengths.append(record.length)
 
     @property

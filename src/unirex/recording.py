@@ -15,6 +15,7 @@ from unirex.batch import Encoded, Tokens
 from unirex.data.example import Example, Label
 from unirex.extractors.heuristic import Random
 from unirex.extractors.integrated_gradients import IntegratedGradients
+from unirex.modeling import RationaleModel
 from unirex.perturb import Perturber
 from unirex.probing import probe
 from unirex.records import Distributions, Draw, Floats, Probes, Record, Scored, Views
@@ -40,15 +41,16 @@ class Cost:
 
 
 @contextmanager
-def costed(encoder: nn.Module) -> Iterator[Cost]:
-    """What the work inside takes; of an encoder on a GPU, until it is done."""
-    cost, device = Cost(), next(encoder.parameters()).device
+def costed(model: RationaleModel) -> Iterator[Cost]:
+    """What the work inside takes, of all encoders of the model; on a GPU, until it is done."""
+    cost, device = Cost(), model.device
+    encoders = [model.task.encoder, *(one for one in [getattr(model.extractor, "encoder", None)] if one)]
 
     def note(_module: nn.Module, _args: Any, given: dict[str, Any]) -> None:
         rows = given["inputs_embeds"] if given.get("inputs_embeds") is not None else given["input_ids"]
         cost.tokens += rows.shape[0] * rows.shape[1]
 
-    handle = encoder.register_forward_pre_hook(note, with_kwargs=True)
+    handles = [one.register_forward_pre_hook(note, with_kwargs=True) for one in encoders]
     start = time.perf_counter()
     try:
         yield cost
@@ -56,7 +58,8 @@ def costed(encoder: nn.Module) -> Iterator[Cost]:
         if device.type == "cuda":
             torch.cuda.synchronize(device)
         cost.seconds = time.perf_counter() - start
-        handle.remove()
+        for handle in handles:
+            handle.remove()
 
 
 def batch_records(

@@ -92,6 +92,13 @@ class Record:
         return self.of_target([self.probabilities])[0] if self.probabilities else float("nan")
 
     @property
+    def confidence(self) -> float:
+        """The probability of the prediction; NaN if nobody told."""
+        if not self.probabilities or self.predicted not in self.labels:
+            return float("nan")
+        return self.probabilities[self.labels.index(self.predicted)]
+
+    @property
     def removed(self) -> Floats:
         """Per budget: p(target) without the rationale."""
         return self.of_target(self.views[0].removed) if self.views else ()

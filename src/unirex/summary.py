@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import resource
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -40,7 +38,7 @@ class Summary:
 
     name: str
     labels: Sequence[Label] | None = None
-    facts: Mapping[str, object] = field(default_factory=dict)  # of the system, for the file
+    facts: Mapping[str, object] = field(default_factory=dict)  # of the system and its run, for the file
     columns: Columns = field(init=False)
     floor: list[Tally] = field(default_factory=list)  # one a draw
     seen: dict[str, object] = field(default_factory=dict)  # how it was evaluated, from the first record
@@ -61,6 +59,8 @@ class Summary:
         if not len(self.columns):
             self.seen = protocol_of(record)
             self.floor = [Tally(self.labels) for _ in record.draws]
+        if record.target != record.predicted:
+            self.seen["target"] = "gold"
         self.columns.add(record)
         for number, tally in enumerate(self.floor):
             tally.add(record.drawn(number))
@@ -79,7 +79,8 @@ class Summary:
     def floor_metrics(self) -> dict[str, tuple[float, float]]:
         """Every metric of random scores: mean and standard deviation over the draws."""
         draws = [tally.metrics() for tally in self.floor]
-        return {name: mean_std([draw[name] for draw in draws]) for name in (draws[0] if draws else ())}
+        names = dict.fromkeys(name for draw in draws for name in draw)
+        return {name: mean_std([draw[name] for draw in draws if name in draw]) for name in names}
 
     @property
     def rows(self) -> dict[str, dict[str, float]]:
@@ -124,11 +125,14 @@ class Summary:
             "system": self.name,
             "labels": None if self.labels is None else list(self.labels),
             "texts": self.count,
-            "metrics": self.metrics,
-            "intervals": self.intervals,
-            "floor": {name: {"mean": mean, "std": std} for name, (mean, std) in self.floor_metrics.items()},
+            "metrics": known(self.metrics),
+            "counts": {name: total.count for name, total in self.columns.tally.sums.items()},
+            "intervals": {name: [low, high] for name, (low, high) in self.intervals.items() if low == low},
+            "floor": {
+                name: known({"mean": mean, "std": std}) for name, (mean, std) in self.floor_metrics.items()
+            },
             "classes": self.classes(),
-            "settings": {**self.seen, **self.facts, "peak_memory_bytes": peak_memory()},
+            "settings": {**self.facts, **self.seen},
         }
 
     def classes(self) -> list[dict[str, Any]]:
@@ -144,13 +148,21 @@ class Summary:
         write_file(folder / "metrics.json", json.dumps(self.plain(), indent=2, ensure_ascii=False) + "\n")
 
 
-def saved_name(path: Path) -> tuple[str, list[Label] | None]:
-    """Name and labels of the evaluation that records belong to, from the `metrics.json` beside them."""
+def saved_summary(path: Path) -> Summary:
+    """An empty summary with the name, labels and facts of the evaluation that records belong to.
+
+    They stand in the `metrics.json` beside the records; without it, the records say what they can.
+    """
     try:
         saved = json.loads((path.parent / "metrics.json").read_text("utf-8"))
-        return str(saved["system"]), saved["labels"]
+        return Summary(str(saved["system"]), saved["labels"], facts=dict(saved["settings"]))
     except (OSError, ValueError, KeyError, TypeError):
-        return path.stem, None
+        return Summary(path.stem)
+
+
+def known(values: Mapping[str, float]) -> dict[str, float | None]:
+    """NaN as null: JSON has no word for it."""
+    return {name: value if value == value else None for name, value in values.items()}
 
 
 def vars_of(row: Any) -> dict[str, float]:
@@ -164,12 +176,6 @@ def protocol_of(record: Record) -> dict[str, object]:
         "budgets": list(record.budgets),
         "removals": [views.removal for views in record.views],
         "trained_removal": record.trained_removal,
-        "target": "predicted" if record.target == record.predicted else "gold",
+        "target": "predicted",  # until a record is seen that follows another label
         "draws": len(record.draws),
     }
-
-
-def peak_memory() -> int:
-    """The most memory this process has had at once, in bytes."""
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return most if sys.platform == "darwin" else most * 1024

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
+from math import isnan
 
 from unirex.data.example import Label
 from unirex.metrics import performance
@@ -46,7 +47,7 @@ class Sum:
 class Tally:
     """What the records so far come to. The same records in the same order give the same bits."""
 
-    labels: Sequence[Label] | None = None  # None: those that occur
+    labels: Sequence[Label] | None = None  # None: those of the first record; of choices, those that occur
     count: int = 0
     sums: dict[str, Sum] = field(default_factory=dict)
     confusion: Counter[tuple[Hashable, Hashable]] = field(default_factory=Counter)
@@ -55,13 +56,15 @@ class Tally:
     def add(self, record: Record) -> Values:
         """One more record; gives the values it added."""
         values = example_values(record)
+        if self.labels is None and record.choices is None:
+            self.labels = record.labels or None
         self.count += 1
         for name, value in values.items():
             self.sums.setdefault(name, Sum()).add(value)
         if "accuracy" in values:
             self.confusion[record.predicted, record.label] += 1
-            if record.probabilities:
-                self.bins.add(max(record.probabilities), record.predicted == record.label)
+            if not isnan(record.confidence):
+                self.bins.add(record.confidence, record.predicted == record.label)
         return values
 
     def metrics(self) -> dict[str, float]:

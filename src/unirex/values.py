@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from math import fsum, isnan
 
 import numpy as np
@@ -53,8 +54,7 @@ def removal_values(record: Record, views: Views) -> Values:
     found |= {f"{name}_mean": float(faithfulness.aopc(v, divisor="mean")) for name, v in by_budget.items()}
     found["log_odds"] = float(faithfulness.aopc(odds))
     for name, values in (by_budget | {"log_odds": odds}).items():
-        if name != "csd":
-            found |= {f"{name}@{at:g}": float(v) for at, v in zip(record.budgets, values, strict=True)}
+        found |= {f"{name}@{at:g}": float(v) for at, v in zip(record.budgets, values, strict=True)}
     return found | normalised_values(record, removed, kept)
 
 
@@ -123,7 +123,7 @@ def plausibility(record: Record) -> Values:
     Paper: counts [CLS] and [SEP] as unmarked tokens too; here only tokens that can be selected count.
     """
     marked = [one for one in record.sequences if one.gold and any(one.gold)]
-    found = [dict(_plausibility(one, record.budgets)) for one in marked]
+    found = [dict(_plausibility(one, record.budgets, parts(record, one))) for one in marked]
     mean = {name: fsum(values[name] for values in found) / len(found) for name in (found[0] if found else ())}
     if record.predicted is None or record.label is None:
         return mean
@@ -131,7 +131,23 @@ def plausibility(record: Record) -> Values:
     return mean | {f"{name}/{side}": mean[name] for name in SPLIT if name in mean}
 
 
-def _plausibility(one: Scored, budgets: Iterable[float]) -> Iterator[tuple[str, float]]:
+def parts(record: Record, one: Scored) -> list[int] | None:
+    """A number for each token that changes with the segment, and where text between two tokens is missing.
+
+    None if there is one part only.
+    """
+    if len(record.segments) == 1 and not record.truncated:
+        return None
+    texts, found = (*record.segments, *(record.choices or ())), [0]
+    for (segment, _, end), (then, start, _) in pairwise(one.tokens):
+        apart = segment != then or (record.truncated and texts[segment][end:start].strip())
+        found.append(found[-1] + bool(apart))
+    return found
+
+
+def _plausibility(
+    one: Scored, budgets: Iterable[float], parts: list[int] | None
+) -> Iterator[tuple[str, float]]:
     scores, gold = np.array(one.scores), np.array(one.gold, dtype=bool)
     if len(scores):  # a tool may name words without scoring them
         yield "auprc", plausible.auprc(scores, gold)
@@ -142,7 +158,7 @@ def _plausibility(one: Scored, budgets: Iterable[float]) -> Iterator[tuple[str, 
     yield "token_f1", plausible.token_f1(positive, gold)
     yield "token_precision", plausible.token_precision(positive, gold)
     yield "token_recall", plausible.token_recall(positive, gold)
-    yield "iou_f1", plausible.iou_f1(positive, gold)
+    yield "iou_f1", plausible.iou_f1(positive, gold, parts=parts)
     for budget, numbers in zip(budgets, one.selected, strict=False):
         yield f"token_f1@{budget:g}", plausible.token_f1(_marks(numbers, len(gold)), gold)
 

@@ -365,7 +365,9 @@ def test_files_that_hold_no_records_are_named(tmp_path):
 
 
 @pytest.mark.parametrize("ending", ["jsonl", "parquet"])
-def test_records_of_any_number_are_summed_up_with_few_of_them_in_memory(system, tmp_path, monkeypatch, ending):
+def test_records_of_any_number_are_summed_up_with_few_of_them_in_memory(
+    system, tmp_path, monkeypatch, ending
+):
     monkeypatch.setattr("unirex.record_files.ROWS", 16)
     (record,) = evaluate(system, DATA["test"][:1], draws=2).records
     path = tmp_path / f"records.{ending}"

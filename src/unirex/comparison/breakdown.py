@@ -77,7 +77,7 @@ def mean_over(method: Method, key: str, part: Part) -> float:
 
 def removals(methods: Sequence[Method]) -> list[str]:
     """Every way tokens were removed, that of the main metrics first."""
-    names = dict.fromkeys(run.summary.seen.get("removal") for method in methods for run in method.runs)
+    names = dict.fromkeys(run.removal for method in methods for run in method.runs)
     for key in (key for method in methods for key in method.metrics):
         whole, slash, removal = key.partition("/")
         if slash and whole in ("comprehensiveness", "sufficiency", "csd"):
@@ -87,5 +87,4 @@ def removals(methods: Sequence[Method]) -> list[str]:
 
 def under_removal(method: Method, key: str, removal: str) -> float:
     """A faithfulness metric with tokens removed in one way; NaN if that was not tried."""
-    main = method.runs[0].summary.seen.get("removal")
-    return method.value(key if removal == main else f"{key}/{removal}")
+    return method.value(key if removal == method.runs[0].removal else f"{key}/{removal}")

@@ -7,8 +7,9 @@ from typing import Any
 
 from unirex.comparison import paper as printed
 from unirex.comparison import significance
+from unirex.comparison.breakdown import removals
 from unirex.comparison.comparison import BUDGET, EXAMPLES, Comparison
-from unirex.comparison.loading import read, together
+from unirex.comparison.loading import OWN_WAY, read, together
 from unirex.comparison.method import Method
 from unirex.comparison.naming import named
 from unirex.comparison.places import Given, find_places
@@ -43,7 +44,7 @@ def compare(
         test: `randomisation` or `bootstrap`.
         draws: of each test.
         examples: most of a page.
-        gate: methods below this share of the best performance get no relative gain.
+        gate: methods below this share of the best performance (gate · best) get no relative gain.
         advance: called with the number of records read.
     """
     _check(test, draws, examples)
@@ -51,13 +52,13 @@ def compare(
     if not groups:
         raise UserError("there is nothing to compare; give runs, evaluations or files of records.")
     read_all = [read(place, advance=advance) for group in groups.values() for place in group]
-    found, note = together(read_all, advance=advance)
+    found, notes = together(read_all, advance=advance)
     remaining = iter(found)
     methods = [Method(name, [next(remaining) for _ in group]) for name, group in groups.items()]
     return Comparison(
         methods,
         checked_columns(methods, columns, paper),
-        [note] if note else [],
+        [*notes, *own_ways(methods)],
         paper,
         chosen_budget(methods, budget),
         test,
@@ -83,13 +84,24 @@ def checked_columns(methods: Sequence[Method], asked: Sequence[str] | None, data
 
 def chosen_budget(methods: Sequence[Method], asked: float | None) -> float:
     """The size of the rationales that are looked at: one that was measured."""
-    told = next((run.summary.seen["budgets"] for one in methods for run in one.runs), None)
-    known = [float(budget) for budget in told] if isinstance(told, tuple) else []
+    known = next((run.budgets for one in methods for run in one.runs if run.budgets), ())
     if asked is not None and known and asked not in known:
         raise UserError(f"--budget {asked:g}: measured are {', '.join(f'{one:g}' for one in known)} %.")
     if asked is not None:
         return asked
     return min(known, key=lambda one: abs(one - BUDGET)) if known else BUDGET
+
+
+def own_ways(methods: Sequence[Method]) -> list[str]:
+    """Whose faithfulness is not of the same removal, so that it is read with care."""
+    known = [removals([one]) for one in methods]
+    others = sorted({way for ways in known for way in ways[:1] if way != OWN_WAY})
+    beside = f"; the others by '{others[0]}'" if others else ""
+    return [
+        f"{one.name} removed tokens in its own way{beside}: its Comp, Suff and CSD may not be comparable."
+        for one, ways in zip(methods, known, strict=True)
+        if ways[:1] == [OWN_WAY] and len(methods) > 1
+    ]
 
 
 def _check(test: str, draws: int, examples: int) -> None:

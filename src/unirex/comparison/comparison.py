@@ -10,10 +10,9 @@ from pathlib import Path
 
 from unirex.comparison import agreement, significance
 from unirex.comparison import paper as printed
-from unirex.comparison.counted import COUNTED
 from unirex.comparison.method import Method
 from unirex.comparison.significance import Difference, Kind
-from unirex.metrics import METRICS
+from unirex.metrics import METRICS, performance
 from unirex.metrics.relative_gain import FAITHFULNESS, PLAUSIBILITY, Gains, relative_gain, warnings_of
 
 BUDGET = 20.0  # of the highlights, if it was measured
@@ -50,8 +49,7 @@ class Comparison:
     def differences(self, key: str) -> list[Difference]:
         """Every two methods on one metric, with interval, p-value and corrected p-value."""
         if key not in self._tested:
-            draws = min(self.draws, significance.SLOW_DRAWS) if key in COUNTED else self.draws
-            self._tested[key] = significance.differences(self.methods, key, kind=self.test, draws=draws)
+            self._tested[key] = significance.differences(self.methods, key, kind=self.test, draws=self.draws)
         return self._tested[key]
 
     def tests(self) -> list[Difference]:
@@ -71,9 +69,8 @@ class Comparison:
         weights = [float(self._known(keys)) for keys in (FAITHFULNESS, PLAUSIBILITY, (self.performance,))]
         if not any(weights):
             return {}
-        chance = self._chance if self.performance == "accuracy" else None
         found = relative_gain(
-            table, performance=(self.performance,), weights=weights, gate=self.gate, chance=chance
+            table, performance=(self.performance,), weights=weights, gate=self.gate, chance=self._chance
         )
         measured = {key for row in table.values() for key in row}  # nobody lacks what nobody has
         return {
@@ -93,10 +90,13 @@ class Comparison:
         """All examples side by side; reads the records once more."""
         return agreement.gather(self.methods, budget=self.budget, limit=self.examples)
 
-    def table(self, format: str = "text") -> str:  # noqa: A002  (as the command line calls it)
-        """One row a method, as `text`, `markdown`, `latex` or `csv`."""
+    def table(self, format: str = "text", *, runs: bool = False) -> str:  # noqa: A002  (as on the command line)
+        """One row a method, as `text`, `markdown`, `latex` or `csv`; with `runs`, one row a run."""
+        from unirex.comparison.runs import every_run
         from unirex.comparison.scores import scores
 
+        if runs:
+            return every_run(self).written(format)
         text = format == "text"  # a terminal is narrow
         return scores(self, published="rows" if text else "columns", short=text).written(format)
 
@@ -117,6 +117,9 @@ class Comparison:
 
     @property
     def _chance(self) -> float | None:
-        """How often the most frequent label is right."""
+        """What the best single answer to all examples would get; on accuracy, the most frequent label."""
         counts = Counter(label for label in self.methods[0].gold if label is not None)
-        return max(counts.values()) / sum(counts.values()) if counts else None
+        of_counts = getattr(performance, f"{self.performance}_of")
+        how = {} if self.performance == "accuracy" else {"labels": self.methods[0].labels}
+        answers = [{(answer, gold): n for gold, n in counts.items()} for answer in counts]
+        return max((of_counts(one, **how) for one in answers), default=None)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from math import lcm
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unirex.comparison.method import Method
 from unirex.data.example import Label
 from unirex.metrics import performance
 from unirex.metrics.calibration import expected_calibration_error
+
+if TYPE_CHECKING:
+    from unirex.comparison.method import Method
 
 F1 = ("macro_f1", "micro_f1", "binary_f1")
 COUNTED = (*F1, "ece")
@@ -25,6 +27,16 @@ def statistic_of(one: Method, other: Method, key: str) -> Statistic | None:
     if key in F1:
         return _f1(one, other, key)
     return _calibration(one, other) if key == "ece" else None
+
+
+def known_to_both(one: Method, other: Method, key: str) -> Ints:
+    """The numbers of the examples that both answer in every seed, with their confidence if it counts."""
+    known = np.ones(len(one.gold), dtype=bool)
+    for method in (one, other):
+        known &= ~np.isnan(method.values("accuracy")).any(axis=0)
+        if key == "ece":
+            known &= ~np.isnan(_confidences(method)).any(axis=0)
+    return np.flatnonzero(known)
 
 
 def _f1(one: Method, other: Method, key: str) -> Statistic:

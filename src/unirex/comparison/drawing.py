@@ -56,7 +56,10 @@ def trade_off(found: Comparison) -> Iterator[Figure]:
 
 
 def optimal(methods: Sequence[Method], keys: Sequence[str]) -> set[str]:
-    """The methods that no other beats: at least as good in everything, better in something."""
+    """The methods that no other beats: at least as good in everything, better in something.
+
+    A method that lacks a number is not among them: nobody knows.
+    """
     signs = [1 if metric(key).direction == "higher" else -1 for key in keys]
     rows = {
         one.name: [sign * one.value(key) for sign, key in zip(signs, keys, strict=True)] for one in methods
@@ -66,7 +69,7 @@ def optimal(methods: Sequence[Method], keys: Sequence[str]) -> set[str]:
         pairs = [list(zip(other, row, strict=True)) for other in rows.values()]
         return any(all(a >= b for a, b in both) and any(a > b for a, b in both) for both in pairs)
 
-    return {name for name, row in rows.items() if not beaten(row)}
+    return {name for name, row in rows.items() if not beaten(row) and not any(map(isnan, row))}
 
 
 def curves(found: Comparison) -> Iterator[Figure]:

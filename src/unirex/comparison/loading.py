@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import isclose
+from math import isclose, nan
 from zlib import crc32
 
 import numpy as np
@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 
 from unirex.columns import Columns
 from unirex.comparison.places import Place
+from unirex.eraser.outside import REMOVAL as OWN_WAY
 from unirex.errors import UserError
-from unirex.records import Record
 from unirex.summary import Summary
 
-SAME = ("budgets", "removal", "target")  # what must be equal for faithfulness to be comparable
 Advance = Callable[[int], object]
 
 
@@ -37,6 +36,24 @@ class Evaluation:
         """The values of every example."""
         return self.summary.columns
 
+    @property
+    def budgets(self) -> tuple[float, ...]:
+        """The sizes of the rationales, in per cent; none if nobody told."""
+        told = self.summary.seen.get("budgets")
+        return tuple(map(float, told)) if isinstance(told, list) else ()
+
+    @property
+    def removal(self) -> str | None:
+        """How tokens are taken out for the main metrics; None if none were."""
+        told = self.summary.seen.get("removals")
+        return str(told[0]) if isinstance(told, list) and told else None
+
+    @property
+    def trained_removal(self) -> str | None:
+        """What training removed tokens by, if it did."""
+        told = self.summary.seen.get("trained_removal")
+        return None if told is None else str(told)
+
     @cached_property
     def metrics(self) -> dict[str, float]:
         """Every metric by name."""
@@ -53,7 +70,7 @@ class Evaluation:
     def floor(self) -> dict[str, float]:
         """Every metric of random scores under the same classifier; empty if none were drawn."""
         if self._kept:
-            return {name: one["mean"] for name, one in self.place.saved["floor"].items()}
+            return {name: _number(one["mean"]) for name, one in self.place.saved["floor"].items()}
         if not self.summary.seen.get("draws"):
             return {}
         again = Summary(self.summary.name, self.summary.labels)
@@ -71,41 +88,31 @@ class Evaluation:
             return False
         if saved["metrics"].keys() != self.metrics.keys() or saved.get("texts") != len(self.columns):
             return False
-        return all(isclose(saved["metrics"][name], value) for name, value in self.metrics.items())
+        return all(_same(_number(saved["metrics"][name]), value) for name, value in self.metrics.items())
 
 
 def read(place: Place, *, only: Collection[str] | None = None, advance: Advance | None = None) -> Evaluation:
     """The evaluation, record by record; nothing of a record stays but its values."""
-    summary, texts, seen = Summary(place.name or place.said), array("L"), 0
+    summary, texts, seen, draws = Summary(place.name or place.said), array("L"), 0, 0
     for record in place.read():
         if advance is not None:
             advance(1)
         if only is not None and record.id not in only:
             continue
         if not seen:
-            summary = Summary(summary.name, place.saved.get("labels") or record.labels or None)
-            protocol = protocol_of(record)
+            summary, draws = Summary(summary.name, place.saved.get("labels")), len(record.draws)
         seen += 1
         summary.add(replace(record, draws=()))  # random scores cost as much again, five times
         texts.append(crc32("\0".join(record.segments).encode("utf-8", "surrogatepass")))
     if not seen:
         raise UserError(f"{place.said}: there are no records in it.")
-    summary.seen = protocol
+    summary.seen["draws"] = draws
     return Evaluation(place, summary, texts, whole=only is None)
 
 
-def protocol_of(record: Record) -> dict[str, object]:
-    """How the records of an evaluation were measured."""
-    return {
-        "budgets": record.budgets or None,
-        "removal": record.removal,
-        "target": None if not record.views else "predicted" if record.target == record.predicted else "gold",
-        "trained": record.trained_removal,
-        "draws": len(record.draws),
-    }
-
-
-def together(found: Sequence[Evaluation], *, advance: Advance | None = None) -> tuple[list[Evaluation], str]:
+def together(
+    found: Sequence[Evaluation], *, advance: Advance | None = None
+) -> tuple[list[Evaluation], list[str]]:
     """The evaluations on the examples that all have, and what the reader must know about that."""
     for one in found:
         check_ids(one)
@@ -127,7 +134,7 @@ def together(found: Sequence[Evaluation], *, advance: Advance | None = None) -> 
         one.order = np.array([places[name] for name in ids], dtype=np.int64)
         check_same(kept[0], one)
     note = f"Only the {len(shared)} texts that all have count; the largest evaluation has {most}."
-    return kept, note if most > len(shared) else ""
+    return kept, [note] if most > len(shared) else []
 
 
 def check_ids(one: Evaluation) -> None:
@@ -142,17 +149,24 @@ def check_ids(one: Evaluation) -> None:
 
 
 def check_protocol(found: Sequence[Evaluation]) -> None:
-    """Numbers are comparable only if the same was done to the texts."""
-    for name in SAME:
-        told = [
-            (one.place.said, one.summary.seen[name]) for one in found if one.summary.seen[name] is not None
-        ]
-        for said, value in told[1:]:
-            if value != told[0][1]:
-                raise UserError(
-                    f"{told[0][0]} was measured with {name} {_said(told[0][1])}, {said} with {_said(value)}; "
-                    "evaluate them alike (`unirex evaluate --budgets … --removal …`)."
-                )
+    """Numbers are comparable only if the same was done to the texts.
+
+    What another tool did to them, nobody can check: its way of removing tokens counts as unknown.
+    """
+    measured = [one for one in found if one.removal is not None]
+    ours = [one for one in measured if one.removal != OWN_WAY]
+    _check_equal("budgets", [(one, ", ".join(f"{size:g}" for size in one.budgets)) for one in measured])
+    _check_equal("removal", [(one, str(one.removal)) for one in ours])
+    _check_equal("target", [(one, str(one.summary.seen["target"])) for one in measured])
+
+
+def _check_equal(name: str, told: Sequence[tuple[Evaluation, str]]) -> None:
+    for one, value in told[1:]:
+        if value != told[0][1]:
+            raise UserError(
+                f"{told[0][0].place.said} was measured with {name} {told[0][1]}, {one.place.said} with "
+                f"{value}; evaluate them alike (`unirex evaluate --budgets … --removal … --target …`)."
+            )
 
 
 def check_same(first: Evaluation, other: Evaluation) -> None:
@@ -170,5 +184,10 @@ def check_same(first: Evaluation, other: Evaluation) -> None:
         )
 
 
-def _said(value: object) -> str:
-    return ", ".join(f"{one:g}" for one in value) if isinstance(value, tuple) else str(value)
+def _number(saved: float | None) -> float:
+    """A number as JSON keeps it, which has no NaN."""
+    return nan if saved is None else saved
+
+
+def _same(one: float, other: float) -> bool:
+    return isclose(one, other) or (one != one and other != other)

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unirex.comparison.counted import statistic_of
 from unirex.comparison.loading import Evaluation
 from unirex.data.example import Label
+from unirex.intervals import DRAWS
+from unirex.metrics.bootstrap import bootstrap_means, bootstrap_statistic, interval_of
 from unirex.metrics.calibration import BinRow, Bins
+from unirex.metrics.paired import mean_of_known
 from unirex.metrics.uncertainty import mean_std
 
 Floats = NDArray[np.float64]
@@ -25,6 +29,7 @@ class Method:
 
     name: str
     runs: Sequence[Evaluation]
+    _intervals: dict[str, tuple[float, float]] = field(default_factory=dict, repr=False)
 
     @property
     def seeds(self) -> int:
@@ -41,10 +46,30 @@ class Method:
         """A metric of the method; NaN if unknown."""
         return self.metrics.get(key, (NAN, NAN))[0]
 
+    def interval(self, key: str) -> tuple[float, float]:
+        """Where the mean over these seeds would lie with other texts, with 95 % confidence."""
+        if self.seeds == 1:
+            return self.runs[0].intervals.get(key, (NAN, NAN))
+        if key not in self._intervals:
+            self._intervals[key] = self._drawn(key) if key in self.metrics else (NAN, NAN)
+        return self._intervals[key]
+
+    def _drawn(self, key: str) -> tuple[float, float]:
+        """The same texts are drawn for all seeds; each gives its number, and their mean counts."""
+        statistic, number = statistic_of(self, self, key), len(self.gold)
+        if statistic is not None:
+            places, own = np.arange(number), np.zeros(number, dtype=np.int64)
+            return bootstrap_statistic(
+                lambda times: statistic(own, np.repeat(places, times)), number, draws=DRAWS
+            )
+        drawn = bootstrap_means(self.values(key).T, draws=DRAWS)  # [draws, seeds]
+        low, high = interval_of(mean_of_known(drawn.T)[:, None])
+        return float(low[0]), float(high[0])
+
     def spread(self, key: str) -> tuple[float, float]:
         """How sure a metric is: mean ± standard deviation over seeds, or the interval of the only one."""
         mean, std = self.metrics.get(key, (NAN, NAN))
-        return (mean - std, mean + std) if self.seeds > 1 else self.runs[0].intervals.get(key, (NAN, NAN))
+        return (mean - std, mean + std) if self.seeds > 1 else self.interval(key)
 
     @cached_property
     def floor(self) -> dict[str, float]:
@@ -56,13 +81,6 @@ class Method:
     def values(self, key: str) -> Floats:
         """One value for each seed and shared example, NaN where there is none: [seeds, N]."""
         return np.stack([run.columns.column(key)[run.order] for run in self.runs])
-
-    def mean_values(self, key: str) -> Floats:
-        """The mean over the seeds that have a value: [N]."""
-        values = self.values(key)
-        known = ~np.isnan(values)
-        with np.errstate(invalid="ignore"):
-            return np.where(known, values, 0.0).sum(axis=0) / known.sum(axis=0)
 
     def predicted(self, seed: int = 0) -> list[Label | None]:
         """What one of the runs says to each shared example."""
@@ -83,7 +101,7 @@ class Method:
     @property
     def labels(self) -> Sequence[Label] | None:
         """The labels in the order of the task; None if nobody told."""
-        return self.runs[0].summary.labels
+        return self.runs[0].columns.labels
 
     @property
     def confusion(self) -> Counter[tuple[Hashable, Hashable]]:
@@ -104,5 +122,4 @@ class Method:
     @property
     def trained_removals(self) -> list[str]:
         """What training removed tokens by, if it did."""
-        told = (run.summary.seen.get("trained") for run in self.runs)
-        return sorted({str(one) for one in told if one is not None})
+        return sorted({run.trained_removal for run in self.runs if run.trained_removal is not None})

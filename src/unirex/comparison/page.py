@@ -6,9 +6,11 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from unirex.comparison import drawing, tables
+from unirex.comparison.runs import every_run
 from unirex.comparison.scores import scores
 from unirex.report.compare_page import Section, compare_page
 from unirex.report.figures import Figure
+from unirex.report.grid import Grid
 
 if TYPE_CHECKING:
     from unirex.comparison.comparison import Comparison
@@ -37,7 +39,7 @@ def sections(found: Comparison, remarks: Sequence[str] = ()) -> Iterator[Section
         [*notes(found), *remarks],
         [scores(found, others=False, short=True)],
         _some(drawn, "trade-off"),
-        {"All that the paper prints": [tables.printed(found.paper)]} if found.paper else {},
+        _further(found),
     )
     yield from _faithfulness(found, _some(drawn, "curves"))
     if "calibration" in drawn:
@@ -46,6 +48,12 @@ def sections(found: Comparison, remarks: Sequence[str] = ()) -> Iterator[Section
     if "agreement" in drawn:
         yield Section("agreement", "Do they say the same?", figures=_some(drawn, "agreement"))
     yield from _differences(found)
+
+
+def _further(found: Comparison) -> dict[str, list[Grid]]:
+    """What stands behind the table: every run of several, and all of the paper's."""
+    runs = {"Every run": [every_run(found)]} if max(one.seeds for one in found.methods) > 1 else {}
+    return runs | ({"All that the paper prints": [tables.printed(found.paper)]} if found.paper else {})
 
 
 def _faithfulness(found: Comparison, figures: list[Figure]) -> Iterator[Section]:
@@ -83,14 +91,14 @@ def _differences(found: Comparison) -> Iterator[Section]:
 
 def notes(found: Comparison) -> list[str]:
     """What the reader must know about the numbers."""
-    seen, told = found.methods[0].runs[0].summary.seen, []
-    budgets = seen.get("budgets")
-    if isinstance(budgets, Sequence):
-        sizes = ", ".join(f"{one:g}" for one in budgets)
+    told = []
+    run = next((run for one in found.methods for run in one.runs if run.removal), None)
+    if run is not None:
+        sizes = ", ".join(f"{one:g}" for one in run.budgets)
         told.append(
             f"Comp, Suff and CSD: over rationales of {sizes} % of the tokens, the sum over the K budgets "
             "divided by K + 1, as in the paper. "
-            f"Removal '{seen.get('removal')}', probability of the {seen.get('target')} label."
+            f"Removal '{run.removal}', probability of the {run.summary.seen['target']} label."
         )
     if found.examples and found.texts > found.examples:
         told.append(

@@ -27,15 +27,14 @@ def other_rows(dataset: str, shown: set[str]) -> list[Published]:
 
 def remarks(method: Method, dataset: str) -> list[str]:
     """What must be known before a number is held against the printed one."""
-    seen = method.runs[0].summary.seen
-    found = []
-    if seen.get("budgets") not in (None, BUDGETS):
+    run, found = method.runs[0], []
+    if run.budgets not in ((), BUDGETS):
         found.append(
             "These budgets are not the paper's (1, 5, 10, 20 and 50 %): do not compare Comp and Suff."
         )
-    if seen.get("removal") not in (None, REMOVAL):
+    if run.removal not in (None, REMOVAL):
         found.append(
-            f"Tokens were removed by {seen['removal']}, not deleted as in the paper: "
+            f"Tokens were removed by {run.removal}, not deleted as in the paper: "
             "do not compare Comp and Suff."
         )
     return found + [f"Paper: {caveat}" for caveat in published.caveats(dataset)]

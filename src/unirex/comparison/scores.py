@@ -111,16 +111,17 @@ def _gain(found: Comparison, name: str, says: str) -> Column:
 
 
 def number(method: Method, key: str, *, strong: bool = False) -> Cell:
-    """A metric of a method: mean ± standard deviation of its seeds, or the only value with its interval."""
+    """A metric of a method: mean ± standard deviation of its seeds, and its interval over texts."""
     mean, std = method.metrics.get(key, (float("nan"), float("nan")))
+    return bounded(key, mean, std, method.interval(key), strong=strong)
+
+
+def bounded(key: str, mean: float, std: float, bounds: tuple[float, float], *, strong: bool = False) -> Cell:
+    """A number with what is known of its deviation over seeds and its interval over texts."""
     if isnan(mean):
         return Cell(MISSING)
-    if method.seeds > 1:
-        return Cell(plus_minus(key, mean, std), strong, numbers={"": mean, "std": std})
-    low, high = method.spread(key)
-    return Cell(
-        cell(key, mean), strong, under=between(key, (low, high)), numbers={"": mean, "low": low, "high": high}
-    )
+    numbers = {"": mean, **({} if isnan(std) else {"std": std}), "low": bounds[0], "high": bounds[1]}
+    return Cell(plus_minus(key, mean, std), strong, under=between(key, bounds), numbers=numbers)
 
 
 def plus_minus(key: str, mean: float, std: float) -> str:
@@ -153,12 +154,9 @@ def group(key: str) -> str:
 
 def caption(found: Comparison, sign: str) -> str:
     """What the signs of the table mean, in plain words."""
-    seeds = [one.seeds for one in found.methods]
-    parts = [f"{found.texts} texts."]
-    if max(seeds) > 1:
-        parts.append("± is the standard deviation over seeds.")
-    if min(seeds) == 1:
-        parts.append("Ranges are 95 % intervals over texts (bootstrap).")
+    parts = [f"{found.texts} texts.", "Ranges are 95 % intervals over texts (bootstrap)."]
+    if max(one.seeds for one in found.methods) > 1:
+        parts.append("± is the standard deviation over seeds, and a range is that of their mean.")
     if len(found.methods) > 1:
         parts.append(
             f"{sign}: the best of a column and all not told apart from it, where at least one is "
@@ -171,7 +169,7 @@ def caption(found: Comparison, sign: str) -> str:
 
 
 def _name(method: Method) -> Cell:
-    return Cell(method.name, under="95 %" if method.seeds == 1 else "")
+    return Cell(method.name, under="95 %")
 
 
 def _printed_line(row: Published, columns: Sequence[Column]) -> list[Cell]:

@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from unirex.comparison.counted import statistic_of
+from unirex.comparison.counted import COUNTED, known_to_both, statistic_of
 from unirex.comparison.method import Method
 from unirex.metrics.paired import PairedResult, paired_statistic_test, paired_test
 from unirex.metrics.uncertainty import holm
@@ -41,6 +41,14 @@ class Difference:
         """Whether chance is ruled out at 5 %."""
         return self.corrected < LEVEL
 
+    def other(self, name: str) -> str:
+        """Whom a method is held against."""
+        return self.second if name == self.first else self.first
+
+    def lead_of(self, name: str) -> float:
+        """How much higher this method is than the other; 0 if it is neither of the two."""
+        return {self.first: self.difference, self.second: -self.difference}.get(name, 0.0)
+
 
 def enough(methods: int) -> int:
     """So many draws that the correction for all pairs leaves a difference to be found.
@@ -53,12 +61,17 @@ def enough(methods: int) -> int:
     return 40 * (methods * (methods - 1) // 2)
 
 
+def draws_of(key: str, asked: int, methods: int) -> int:
+    """How often a metric is drawn: as asked, if that is enough; F1 and ECE no more than is bearable."""
+    return max(min(asked, SLOW_DRAWS) if key in COUNTED else asked, enough(methods))
+
+
 def differences(
     methods: Sequence[Method], key: str, *, kind: Kind = "randomisation", draws: int = DRAWS, seed: int = 0
 ) -> list[Difference]:
     """Every two methods on one metric, corrected for how many pairs there are."""
-    pairs, least = list(combinations(methods, 2)), enough(len(methods))
-    found = [_tested(one, other, key, kind=kind, draws=max(draws, least), seed=seed) for one, other in pairs]
+    pairs, drawn = list(combinations(methods, 2)), draws_of(key, draws, len(methods))
+    found = [_tested(one, other, key, kind=kind, draws=drawn, seed=seed) for one, other in pairs]
     corrected = holm([result.p_value for result in found]).tolist() if found else []
     return [
         Difference(key, a.name, b.name, one.difference, one.low, one.high, one.p_value, p, one.pairs)
@@ -71,22 +84,25 @@ def _tested(one: Method, other: Method, key: str, *, kind: Kind, draws: int, see
     statistic = statistic_of(one, other, key)
     if statistic is None:
         return paired_test(one.values(key), other.values(key), kind=kind, draws=draws, seed=seed)
-    sides = np.arange(2)[:, None].repeat(len(one.gold), axis=1)  # whose output counts: [2, N]
-    return paired_statistic_test(statistic, *sides, draws=draws, seed=seed)
+    known = known_to_both(one, other, key)
+    sides = np.arange(2)[:, None].repeat(len(known), axis=1)  # whose output counts: [2, N]
+    return paired_statistic_test(
+        lambda side, rows: statistic(side, known[rows]), *sides, kind=kind, draws=draws, seed=seed
+    )
 
 
 def best(methods: Sequence[Method], key: str, found: Sequence[Difference]) -> set[str]:
     """The methods that deserve bold: the best, and all that are not told apart from it.
 
     Nobody does where no method is significantly worse than the best, or where nobody knows which way is good.
+    A test is over the examples that both methods have a value for, means may be over others; where the two do
+    not point the same way, the methods are not told apart.
     """
     known = {one.name: one.value(key) for one in methods if not isnan(one.value(key))}
     about = describe(key)
     if about is None or len(known) < 2:
         return set()
     top = (max if about.direction == "higher" else min)(known, key=known.__getitem__)
-    worse = {
-        name for one in found if top in (one.first, one.second) and one.significant
-        for name in (one.first, one.second) if name != top
-    }  # fmt: skip
+    sign = 1 if about.direction == "higher" else -1
+    worse = {one.other(top) for one in found if one.significant and sign * one.lead_of(top) > 0}
     return set(known) - worse if worse else set()

@@ -11,7 +11,8 @@ from unirex.comparison.breakdown import Part, mean_over
 from unirex.comparison.method import Method
 from unirex.comparison.paper import other_rows
 from unirex.comparison.scores import group, printed_cell, share
-from unirex.comparison.significance import Difference
+from unirex.comparison.significance import Difference, draws_of
+from unirex.metrics.paired import FEWEST
 from unirex.report.grid import MISSING, Cell, Grid, Head
 from unirex.report.table import between, cell, describe, header
 
@@ -30,6 +31,7 @@ def differences(found: Comparison) -> Grid:
         Head("Difference", "difference", title="with its 95 % interval over texts"),
         Head("p", "p", title="of the paired test, two-sided"),
         Head("p corrected", "p_corrected", title="by Holm, for the pairs of methods on this metric"),
+        Head("Texts", "texts", title="that both have a value for"),
     ]
     return Grid(head, [_difference(one) for one in found.tests()], _test_caption(found))
 
@@ -51,6 +53,7 @@ def _difference(one: Difference) -> list[Cell]:
         ),
         _p(one.p_value),
         _p(one.corrected, strong=one.significant),
+        Cell(str(one.pairs), numbers={"": one.pairs}),
     ]
 
 
@@ -61,11 +64,25 @@ def _p(value: float, *, strong: bool = False) -> Cell:
 
 
 def _test_caption(found: Comparison) -> str:
+    few = f" (none from fewer than {FEWEST} texts)" if found.test == "bootstrap" else ""
     return (
-        f"Paired {found.test} test over {found.texts} texts, two-sided, {found.draws} draws; several seeds "
-        "of a method are averaged text by text. Holm's correction is for all pairs of methods on one metric; "
-        "marked where it stays below 5 %. Differences are better less worse, with 95 % intervals."
+        f"Paired {found.test} test over the texts both have a value for{few}, two-sided, {_draws(found)}; "
+        "several seeds of a method are averaged text by text. Holm's correction is for all pairs of methods "
+        "on one metric; marked where it stays below 5 %. Differences are better less worse, with 95 % "
+        "intervals."
     )
+
+
+def _draws(found: Comparison) -> str:
+    """How often was drawn, which is less often for numbers that are slow to take."""
+    by_number: dict[int, list[str]] = {}
+    for key in found.columns:
+        about = describe(key)
+        number = draws_of(key, found.draws, len(found.methods))
+        by_number.setdefault(number, []).append(about.header if about else key)
+    if len(by_number) == 1:
+        return f"{next(iter(by_number))} draws"
+    return ", ".join(f"{number} draws for {', '.join(keys)}" for number, keys in by_number.items())
 
 
 def printed(dataset: str) -> Grid:

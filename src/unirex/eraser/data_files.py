@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import IO, Any
 
 from unirex.data.cose import BETWEEN
-from unirex.eraser.words import Words, own_words, runs
+from unirex.eraser.words import Words, own_words
 from unirex.errors import UserError
 from unirex.files import replace_file
+from unirex.metrics.plausibility import runs
 from unirex.records import Record
 
 
@@ -94,7 +95,7 @@ def _evidence(record: Record, one: Words) -> Iterator[dict[str, Any]]:
     places = [place for place, marked in zip(scored.tokens, scored.gold, strict=True) if marked]
     marks = one.marked((start, end) for segment, start, end in places if segment == one.segment)
     sentence = one.sentences(text)
-    for start, end in runs(marks):
+    for start, end in runs(marks).tolist():
         yield {
             "text": " ".join(text[one.starts[word] : one.ends[word]] for word in range(start, end)),
             "docid": one.docid,

@@ -15,8 +15,9 @@ from unirex.eraser.data_files import DataFiles
 from unirex.eraser.gold import Gold
 from unirex.eraser.instances import Classes, DocumentRationale, Instance, Span, Thresholded
 from unirex.eraser.submission import write_submission
-from unirex.eraser.words import JOIN, EraserWords, Locate, Word, Words, own_words, runs, word_scores
+from unirex.eraser.words import JOIN, EraserWords, Locate, Word, Words, own_words, word_scores
 from unirex.errors import UserError, unknown
+from unirex.metrics.plausibility import runs
 from unirex.records import Floats, Record, Scored, Views
 
 
@@ -152,7 +153,7 @@ class Maker:
             soft = word_scores(one, scored.tokens, scored.scores, word=self.word, unread=unread)
         chosen = self._chosen(one, record, scored, soft)
         sentences = one.sentences(record.segments[one.segment]) if self.within_sentences else None
-        spans = None if chosen is None else tuple(Span(*run) for run in runs(chosen, sentences))
+        spans = None if chosen is None else tuple(Span(*run) for run in runs(chosen, sentences).tolist())
         return DocumentRationale(one.docid, spans, None if soft is None else tuple(soft.tolist()))
 
     def _chosen(

@@ -56,7 +56,11 @@ class LineDocuments:
         for docid in entries:
             if docid not in words:
                 raise UserError(f"document '{docid}' is none of annotation '{self.example.id}'")
-        return [(_fitting(words[docid], entry), entry) for docid, entry in entries.items()]
+        spans = self.example.rationale or ((),) * len(self.example.segments)
+        missing = [one for docid, one in words.items() if docid not in entries]
+        marked = [one for one in missing if len(one) and one.marked(spans[one.segment]).any()]
+        said = [(_fitting(words[docid], entry), entry) for docid, entry in entries.items()]
+        return [*said, *((one, None) for one in marked)]
 
     def _by_name(self) -> list[tuple[Words, DocumentRationale | None]]:
         left = dict(enumerate(self.example.segments))

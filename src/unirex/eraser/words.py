@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -160,17 +159,3 @@ def _first(values: NDArray[np.float64], own: Numbers, count: int) -> NDArray[np.
 
 
 JOIN = {"max": _highest, "mean": _mean, "first": _first}
-
-
-def runs(marks: NDArray[np.bool_], sentences: Numbers | None = None) -> list[tuple[int, int]]:
-    """The maximal runs of marked words, end-exclusive; within sentences, if their numbers are given.
-
-    >>> runs(np.array([1, 1, 0, 1], dtype=bool))
-    [(0, 2), (3, 4)]
-    >>> runs(np.array([1, 1, 0, 1], dtype=bool), np.array([0, 1, 1, 1]))
-    [(0, 1), (1, 2), (3, 4)]
-    """
-    numbers = np.zeros(len(marks), dtype=np.int64) if sentences is None else sentences
-    inside = np.where(marks, numbers + 1, 0)  # 0: not marked
-    edges = np.flatnonzero(np.diff(inside, prepend=0, append=0)).tolist()
-    return [(start, end) for start, end in pairwise(edges) if marks[start]]

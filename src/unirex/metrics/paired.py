@@ -21,6 +21,7 @@ Kind = Literal["randomisation", "bootstrap"]
 Statistic = Callable[[NDArray[Any], NDArray[np.int64]], float]
 
 DRAWS = 10_000
+FEWEST = 20  # pairs a bootstrap can tell anything from
 SLACK = 1e-12  # of the sum of all sizes: sums that differ by rounding alone are equal
 
 
@@ -53,7 +54,8 @@ def paired_test(
     differences keep their size and get signs by chance; the p-value is the share of such draws that are at
     least as far from 0. All 2ⁿ signs are tried where these are no more than `draws`; else
     p = (1 + hits) / (1 + draws). `bootstrap`: the share of bootstrap means as far from the observed one as
-    that is from 0. Examples with NaN on either side are left out.
+    that is from 0. It rests on how the differences vary, so there is none (NaN) for fewer than 20 pairs, nor
+    where all differ by the same; randomisation is exact there. Examples with NaN on either side are left out.
 
     >>> paired_test([1, 1, 1, 1], [0, 0, 0, 1]).p_value  # 3 differences: 2 of 8 sign patterns are as extreme
     0.25
@@ -73,13 +75,15 @@ def paired_statistic_test(
     a: ArrayLike,
     b: ArrayLike,
     *,
+    kind: Kind = "randomisation",
     level: float = LEVEL,
     draws: int = 1000,
     seed: int = 0,
 ) -> PairedResult:
     """The same for a number that is no mean, such as macro F1: outputs [N] change sides by chance.
 
-    `statistic(outputs, rows)` takes outputs of one system and the numbers of the examples they are for.
+    `statistic(outputs, rows)` takes outputs of one system and the numbers of the examples they are for. With
+    `bootstrap` the examples are drawn again instead, and the number is taken anew from both outputs of each.
 
     >>> gold = np.array([0, 1, 1, 0, 1, 0, 1, 0])
     >>> share = lambda predicted, rows: float((predicted == gold[rows]).mean())
@@ -87,6 +91,8 @@ def paired_statistic_test(
     >>> result.difference, result.p_value  # both outputs that differ are better: 2 of 4 patterns
     (0.25, 0.5)
     """
+    if kind not in P_VALUES:
+        raise unknown("kind of paired test", kind, P_VALUES)
     ours, theirs = np.asarray(a), np.asarray(b)
     if ours.ndim != 1 or ours.shape != theirs.shape:
         raise ValueError(f"outputs of shapes {ours.shape} and {theirs.shape}; both must be [N]")
@@ -95,9 +101,13 @@ def paired_statistic_test(
     rows = np.arange(len(ours))
     moving = np.flatnonzero(ours != theirs)
     found = statistic(ours, rows) - statistic(theirs, rows)
-    swapped = _swapped(statistic, ours, theirs, moving, draws=draws, seed=seed)
-    low, high = interval_of(_drawn(statistic, ours, theirs, draws, seed)[:, None], level)
-    p_value = _share(swapped, found, slack=SLACK, exact=_all_fit(len(moving), draws))
+    drawn = _drawn(statistic, ours, theirs, draws, seed)
+    low, high = interval_of(drawn[:, None], level)
+    if kind == "bootstrap":
+        p_value = _by_spread(drawn, found, slack=SLACK, pairs=len(ours), alike=not moving.size)
+    else:
+        swapped = _swapped(statistic, ours, theirs, moving, draws=draws, seed=seed)
+        p_value = _share(swapped, found, slack=SLACK, exact=_all_fit(len(moving), draws))
     return PairedResult(float(found), float(low[0]), float(high[0]), p_value, len(ours))
 
 
@@ -115,10 +125,14 @@ def _per_example(values: ArrayLike) -> Floats:
     given = np.asarray(values, dtype=np.float64)
     if given.ndim not in (1, 2):
         raise ValueError(f"values of shape {given.shape}; [N] or [seeds, N] are needed")
-    seeds = np.atleast_2d(given)
-    known = ~np.isnan(seeds)
-    with np.errstate(invalid="ignore"):  # an example without any value
-        return np.where(known, seeds, 0.0).sum(axis=0) / known.sum(axis=0)
+    return mean_of_known(np.atleast_2d(given))
+
+
+def mean_of_known(values: Floats) -> Floats:
+    """The mean of each column [N] of [seeds, N] over the seeds that have a value; NaN if none has."""
+    known = ~np.isnan(values)
+    with np.errstate(invalid="ignore"):
+        return np.where(known, values, 0.0).sum(axis=0) / known.sum(axis=0)
 
 
 def _by_signs(apart: Floats, draws: int, seed: int) -> float:
@@ -131,9 +145,21 @@ def _by_signs(apart: Floats, draws: int, seed: int) -> float:
 
 
 def _by_bootstrap(apart: Floats, draws: int, seed: int) -> float:
-    mean = apart.mean()
     means = bootstrap_means(apart, draws=draws, seed=seed)[:, 0]
-    return _share(means - mean, mean, slack=SLACK * float(np.abs(apart).mean()), exact=False)
+    slack = SLACK * float(np.abs(apart).mean())
+    return _by_spread(means, float(apart.mean()), slack=slack, pairs=len(apart), alike=not apart.any())
+
+
+def _by_spread(drawn: Floats, found: float, *, slack: float, pairs: int, alike: bool) -> float:
+    """The share of draws as far from what was found as that is from 0; NaN if too little varies to tell.
+
+    Draws from a single pair are all the same, which would make any difference look certain.
+    """
+    if alike:
+        return 1.0
+    if pairs < FEWEST or float(np.ptp(drawn)) <= slack:
+        return float("nan")
+    return _share(drawn - found, found, slack=slack, exact=False)
 
 
 P_VALUES: dict[str, Callable[[Floats, int, int], float]] = {

@@ -98,10 +98,13 @@ def token_f1_gold_size(scores: ArrayLike, gold: ArrayLike) -> float:
     return int(marked[highest].sum()) / size  # as many selected as marked: precision, recall and F1 are one
 
 
-def iou_f1(selected: ArrayLike, gold: ArrayLike, *, threshold: float = 0.5) -> float:
+def iou_f1(
+    selected: ArrayLike, gold: ArrayLike, *, threshold: float = 0.5, parts: ArrayLike | None = None
+) -> float:
     """How well the selected phrases are the marked ones, give or take a few tokens: ERASER's IOU F1.
 
-    A phrase is a maximal run of tokens. Two phrases match if they share at least `threshold` of the tokens
+    A phrase is a maximal run of tokens; it ends where `parts`, a number for each token, changes: with its
+    segment, or before a gap. Two phrases match if they share at least `threshold` of the tokens
     that either has (intersection over union). F1 of precision, the share of selected phrases that match a
     marked one, and recall, the share of marked phrases that match a selected one. 0 if nothing matches.
 
@@ -111,9 +114,11 @@ def iou_f1(selected: ArrayLike, gold: ArrayLike, *, threshold: float = 0.5) -> f
 
     >>> iou_f1([1, 1, 0, 0, 1], [1, 1, 1, 0, 0])  # 2/3 matches, the other does not: P = 1/2, R = 1
     0.6666666666666666
+    >>> iou_f1([1, 0], [1, 1], parts=[0, 1])  # two phrases are marked, one is found: P = 1, R = 1/2
+    0.6666666666666666
     """
     chosen, marked = _hard(selected, gold)
-    matches = _overlap(_runs(chosen), _runs(marked)) >= threshold  # [selected, marked]
+    matches = _overlap(runs(chosen, parts), runs(marked, parts)) >= threshold  # [selected, marked]
     hits, found = int(matches.any(axis=1).sum()), int(matches.any(axis=0).sum())
     precision, recall = _share(hits, matches.shape[0]), _share(found, matches.shape[1])
     return 2 * precision * recall / (precision + recall) if hits else 0.0
@@ -143,10 +148,19 @@ def _curve(values: Floats, marked: Bools) -> tuple[Floats, Floats]:
     return np.append(0.0, hits / hits[-1]), precision
 
 
-def _runs(tokens: Bools) -> NDArray[np.int64]:
-    """Where each maximal run of true tokens starts and ends: [runs, 2], end-exclusive."""
-    edges = np.diff(tokens.astype(np.int8), prepend=0, append=0)
-    return np.stack([np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)], axis=1)
+def runs(marks: Bools, parts: ArrayLike | None = None) -> NDArray[np.int64]:
+    """Where each maximal run of marked tokens starts and ends, within parts: [runs, 2], end-exclusive.
+
+    >>> runs(np.array([1, 1, 0, 1], dtype=bool)).tolist()
+    [[0, 2], [3, 4]]
+    >>> runs(np.array([1, 1, 0, 1], dtype=bool), [0, 1, 1, 1]).tolist()
+    [[0, 1], [1, 2], [3, 4]]
+    """
+    inside = marks.astype(np.int64) if parts is None else np.where(marks, np.asarray(parts) + 1, 0)
+    edges = np.flatnonzero(np.diff(inside, prepend=0, append=0))
+    starts = edges[:-1][marks[edges[:-1]]] if len(edges) else edges
+    ends = edges[1:][marks[edges[:-1]]] if len(edges) else edges
+    return np.stack([starts, ends], axis=1)
 
 
 def _overlap(ours: NDArray[np.int64], theirs: NDArray[np.int64]) -> Floats:

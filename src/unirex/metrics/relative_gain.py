@@ -68,9 +68,10 @@ def relative_gain(
         plausibility: metrics of PNRG.
         performance: metrics of TNRG; the first is what `gate` and `chance` are about.
         weights: of FNRG, PNRG and TNRG in CNRG; a weight of 0 leaves one out.
-        gate: methods below chance + gate · (best - chance) in performance get 0 for everything, and do not
+        gate: methods below gate · best, this share of the best performance, get 0 for everything, and do not
             stretch the scale of the others. 0.9 asks for nine tenths of the best.
-        chance: performance of guessing (0 for `gate` if not given); methods near it are called collapsed.
+        chance: performance of giving one answer to all; methods near it are called collapsed. It has no part
+            in the gate.
         missing: with "nan" a method that lacks a metric has no gain in that desideratum and no CNRG, as a
             mean over fewer metrics is not comparable; "skip" takes the mean of what is there.
 
@@ -84,7 +85,7 @@ def relative_gain(
     """
     parts = (tuple(faithfulness), tuple(plausibility), tuple(performance))
     _check(table, parts, weights, gate)
-    out = _below_gate(table, performance[0], gate, chance)
+    out = _below_gate(table, performance[0], gate)
     inside = {method: row for method, row in table.items() if method not in out}
     scaled = {name: _scaled(name, inside) for name in chain.from_iterable(parts)}
     found = {}
@@ -148,14 +149,15 @@ def _check(
         raise UserError(f"gate {gate} must be from 0 (nobody left out) to 1 (only the best).")
 
 
-def _below_gate(table: Table, name: str, gate: float | None, chance: float | None) -> set[str]:
-    """The methods that perform too poorly; one of unknown performance is not among them."""
+def _below_gate(table: Table, name: str, gate: float | None) -> set[str]:
+    """The methods below this share of the best performance; one of unknown performance is not among them."""
     if gate is None:
         return set()
     if metric(name).direction == "lower":
         raise UserError(f"a gate needs performance of which more is better, not {name}; put another first.")
-    floor = _part_way(table, name, chance or 0.0, gate)
-    return {method for method, value in _known(name, table).items() if value < floor - EQUAL}
+    known = _known(name, table)
+    floor = gate * max(known.values(), default=0.0)
+    return {method for method, value in known.items() if value < floor - EQUAL}
 
 
 def _part_way(table: Table, name: str, chance: float, part: float) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,7 @@ SIGNS = {
     "…": r"\ldots{}",
     "\N{NO-BREAK SPACE}": "~",
 }
+MINUS = re.compile(r"(?<![\w.–-])-(?=[\d.])")  # before a number; between two numbers a dash is "to"
 
 
 def escaped(text: str) -> str:
@@ -40,6 +42,15 @@ def escaped(text: str) -> str:
     95 \% of a\_b: Comp $\uparrow$ 0.302 $\pm$ 0.039
     """
     return "".join(SIGNS.get(one, " " if ord(one) < 32 else one) for one in text)
+
+
+def numerals(text: str) -> str:
+    r"""Numbers so that LaTeX sets a minus as such and a range with a dash.
+
+    >>> print(numerals("-0.030 to -0.010"), numerals("0.286–0.292"), numerals("1e-05"))
+    $-$0.030 to $-$0.010 0.286--0.292 1e-05
+    """
+    return escaped(MINUS.sub("−", text))
 
 
 def latex_table(grid: Grid) -> str:
@@ -85,11 +96,9 @@ def _line(cells: Sequence[Cell]) -> str:
 
 
 def _cell(cell: Cell) -> str:
-    text = escaped(cell.text)
-    if cell.text[:1] == "-" and cell.numbers:
-        text = f"$-${text[1:]}"
+    text = numerals(cell.text) if cell.numbers else escaped(cell.text)
     if cell.strong:
         text = rf"\textbf{{{text}}}"
     if cell.under and cell.numbers:
-        text += rf" {{\scriptsize ({escaped(cell.under).replace('-0', '$-$0')})}}"
+        text += rf" {{\scriptsize ({numerals(cell.under)})}}"
     return rf"\textcolor{{gray}}{{{text}}}" if cell.quiet and text else text
