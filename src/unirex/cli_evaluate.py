@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from jsonargparse import Namespace
 
 from unirex.cli_inputs import asked_data, evaluated_examples, expected, explained_by, first
+from unirex.data import DATASETS
+from unirex.data.example import Example, Label
 from unirex.errors import UserError
 from unirex.progress import Progress, tracked
 from unirex.record_files import find_records, read_records
+from unirex.report.html import count
+from unirex.settings import read_settings
 from unirex.summary import Summary, saved_summary
 
 
@@ -43,9 +48,18 @@ def _system(options: Namespace) -> int:
             target=options.target,
             batch_size=options.batch_size,
             formats=options.records,
+            about=_about(options),
             advance=progress.advance,
         )
     return _told(summary, f"records and metrics in {folder}")
+
+
+def _about(options: Namespace) -> dict[str, object]:
+    """The run and the data, so that the evaluation still knows them when it lies elsewhere."""
+    path = Path(options.run) / "settings.yaml"
+    trained = read_settings(str(path)) if path.is_file() else {}
+    data = {"name": Path(options.data).stem, "split": options.split, "number": options.number}
+    return {"data": data, "run": trained}
 
 
 def _records(options: Namespace) -> int:
@@ -66,9 +80,7 @@ def _predictions(options: Namespace) -> int:
     if options.number is not None:
         raise UserError("--number is for systems; of --predictions every line counts.")
     path, examples = Path(options.predictions), list(evaluated_examples(options))
-    labels = sorted({one.label for one in examples if one.label is not None}, key=str)
-    if options.split != "all":
-        labels = list(asked_data(options).info.labels)
+    labels = list(asked_data(options).info.labels) if options.data in DATASETS else labels_of(examples)
     records = read_predictions(path, examples, labels, missing=options.missing, above=options.above)
     summary, told = Summary(path.stem, labels), f"scored from {path}"
     if not options.out:
@@ -77,6 +89,12 @@ def _predictions(options: Namespace) -> int:
         return _told(summary, told)
     save_stream(Path(options.out), records, summary, formats=options.records)
     return _told(summary, f"{told}; records and metrics in {options.out}")
+
+
+def labels_of(examples: Iterable[Example]) -> list[Label]:
+    """The labels that occur, in their order: numbers by size, all else by name."""
+    found = {one.label for one in examples if one.label is not None}
+    return sorted(found, key=lambda one: (0, one, "") if isinstance(one, int | float) else (1, 0, one))
 
 
 def _need_data(options: Namespace) -> None:
@@ -94,11 +112,13 @@ def _saved(summary: Summary, options: Namespace, told: str) -> int:
 
 
 def _told(summary: Summary, told: str) -> int:
+    if not summary.metrics:
+        raise UserError(f"{told}: nothing in it can be measured; give scores, labels or probabilities.")
     print(summary.table())
     labelled = summary.columns.tally.sums.get("accuracy")
     if labelled is not None and labelled.count < summary.count:
         print(f"note: {labelled.count} of {summary.count} texts have a prediction; accuracy is of these.")
-    print(f"{summary.count} texts; {told}")
+    print(f"{count(summary.count, 'text')}; {told}")
     return 0
 
 

@@ -92,6 +92,8 @@ def evaluated_examples(options: Namespace) -> Iterable[Example]:
 
 def first(examples: Iterable[Example], number: int | None) -> Iterable[Example]:
     """The first so many."""
+    if number is not None and number < 1:
+        raise UserError(f"--number {number}: give how many, at least 1.")
     return examples[:number] if isinstance(examples, Sequence) else islice(examples, number)
 
 

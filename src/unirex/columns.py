@@ -55,8 +55,9 @@ class Columns:
     def add(self, record: Record) -> None:
         """One more example."""
         values = self.tally.add(record)
-        for name in values.keys() - self._values.keys():
-            self._values[name] = array("d", [NAN]) * len(self.ids)
+        for name in values:
+            if name not in self._values:
+                self._values[name] = array("d", [NAN]) * len(self.ids)
         for name, column in self._values.items():
             column.append(values.get(name, NAN))
         self.ids.append(record.id)

@@ -116,17 +116,19 @@ def evaluate_to(
     examples: Iterable[Example],
     *,
     formats: Sequence[str] = FORMATS,
+    about: Mapping[str, object] | None = None,
     advance: Advance | None = None,
     **options: Unpack[Options],
 ) -> Summary:
     """Evaluate a stream of any length into `records.jsonl`, `records.parquet` and `metrics.json`.
 
     The records are written and counted as they come, so only their values stay in memory; the files appear
-    when they are complete, and a mistake in the examples leaves nothing behind. Options as in `evaluated`.
+    when they are complete, and a mistake in the examples leaves nothing behind. `about` is kept with the
+    settings in `metrics.json`. Options as in `evaluated`.
     """
     records = evaluated(system, examples, advance=advance, **options)
     summary = Summary(system.name, system.labels)
-    save_stream(folder, records, summary, formats=formats, told=lambda: facts(system))
+    save_stream(folder, records, summary, formats=formats, told=lambda: {**facts(system), **(about or {})})
     return summary
 
 

@@ -21,9 +21,10 @@ def write_file(path: Path, content: str | bytes) -> None:
 
 def replace_file(path: Path, write: Callable[[Path], object]) -> None:
     """Let `write` fill a draft beside `path`, then put it in place in one move."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=path.suffix)
-    os.close(handle)
+    with _writable(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=path.suffix)
+        os.close(handle)
     draft = Path(name)
     try:
         write(draft)
@@ -38,8 +39,9 @@ def replace_file(path: Path, write: Callable[[Path], object]) -> None:
 @contextmanager
 def new_folder(folder: Path) -> Iterator[None]:
     """A folder to write into; if that fails, no empty folder is left that was not there before."""
-    made = [path for path in (folder, *folder.parents) if not path.exists()]
-    folder.mkdir(parents=True, exist_ok=True)
+    with _writable(folder):
+        made = [path for path in (folder, *folder.parents) if not path.exists()]
+        folder.mkdir(parents=True, exist_ok=True)
     try:
         yield
     except BaseException:
@@ -47,6 +49,17 @@ def new_folder(folder: Path) -> Iterator[None]:
             with suppress(OSError):
                 path.rmdir()
         raise
+
+
+@contextmanager
+def _writable(path: Path) -> Iterator[None]:
+    """A place that cannot be written is named as it was given, not as a draft beside it."""
+    try:
+        yield
+    except FileExistsError as error:
+        raise UserError(f"{path}: is a file, or lies below one; give another place.") from error
+    except OSError as error:
+        raise UserError(f"{path}: cannot be written ({error.strerror}).") from error
 
 
 def _umask() -> int:

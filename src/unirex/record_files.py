@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any
 
 from unirex.errors import UserError, one_line
-from unirex.records import Record, plain, record_from
+from unirex.records import Record, check_record, plain, record_from
 
 NAME = "records"
 FORMATS = ("jsonl", "parquet")
@@ -49,9 +49,9 @@ def read_records(path: Path) -> Iterator[Record]:
     rows = _parquet_rows(path) if path.suffix == ".parquet" else _json_rows(path)
     for number, row in enumerate(rows, start=1):
         try:
-            yield record_from(row)
+            yield check_record(record_from(row))
         except (TypeError, AttributeError, ValueError) as error:
-            raise UserError(f"{path}:{number}: not a record of an evaluation ({one_line(error)}).") from error
+            raise UserError(f"{path}:{number}: not a record of an evaluation: {one_line(error)}.") from error
 
 
 def find_records(place: Path) -> Path:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import MISSING, dataclass, fields, replace
+from math import isfinite
 from typing import Any
 
 from unirex.data.example import Label
@@ -158,13 +159,48 @@ def plain(record: Any) -> dict[str, Any]:
 
 def record_from(values: Any, kind: type = Record) -> Any:
     """A record, or a part of one, from its plain form."""
-    inside = INSIDE.get(kind, {})
+    inside, given = INSIDE.get(kind, {}), {field.name: field for field in fields(kind)}
+    needed = [name for name, one in given.items() if one.default is MISSING and name not in values]
+    strange = [name for name in values if name not in given]
+    if needed or strange:
+        fault = f"no '{needed[0]}'" if needed else f"unknown '{strange[0]}'"
+        raise ValueError(f"{fault} in a {kind.__name__.lower()}")
     return kind(
         **{
             name: _part(value, inside[name]) if name in inside and value is not None else _frozen(value)
             for name, value in values.items()
         }
     )
+
+
+def check_record(record: Record) -> Record:
+    """The record, if its parts fit together and its numbers are numbers; `ValueError` says what does not."""
+    for one in record.sequences:
+        _check_count("scores", one.scores, len(one.tokens), empty=True)
+        _check_count("gold marks", one.gold or (), len(one.tokens), empty=True)
+        _check_numbers("score", one.scores)
+    _check_count("probabilities", record.probabilities, len(record.labels), empty=True)
+    _check_numbers("probability", record.probabilities)
+    for views in (*record.views, *(draw.views for draw in record.draws)):
+        for rows in (views.removed, views.kept):
+            _check_count("distributions", rows, len(record.budgets))
+            for row in rows:
+                _check_count("probabilities", row, len(record.labels))
+                _check_numbers("probability", row)
+    if record.views and record.target not in record.labels:
+        raise ValueError(f"target {record.target!r} is none of its labels")
+    return record
+
+
+def _check_count(what: str, values: Sequence[Any], count: int, *, empty: bool = False) -> None:
+    if len(values) != count and not (empty and not values):
+        raise ValueError(f"{len(values)} {what} where there should be {count}")
+
+
+def _check_numbers(what: str, values: Floats) -> None:
+    for value in values:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+            raise ValueError(f"{what} {value!r} is not a number")
 
 
 def _part(value: Any, kind: type) -> Any:

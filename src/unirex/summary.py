@@ -29,6 +29,18 @@ COLUMNS = (
     "token_f1",
 )  # the three desiderata at a glance; `Summary.metrics` has the rest
 
+PROBED = (
+    "normalised_comprehensiveness",
+    "normalised_sufficiency",
+    "decision_flip_first",
+    "decision_flip_fraction",
+    "deletion_auc",
+    "insertion_auc",
+    "loo_correlation",
+    "naopc",
+    "soft_sufficiency",
+    "soft_comprehensiveness",
+)  # shown if the probes they need were asked for
 BY_REMOVAL = ("comprehensiveness", "sufficiency", "csd")
 
 
@@ -99,9 +111,11 @@ class Summary:
         """The three desiderata as text, and under it how sure they are."""
         rows = self.rows
         shown = [name for name in COLUMNS if any(name in row for row in rows.values())]
-        main = table(rows, columns=shown, intervals={self.name: self.intervals})
-        others = self.removals()
-        return main if len(others) < 2 else f"{main}\n\n{table(others)}"
+        main = table(rows, columns=shown, intervals={self.name: self.intervals} if self.intervals else None)
+        removals, probed = self.removals(), [name for name in PROBED if name in self.metrics]
+        others = [table(removals)] if len(removals) > 1 else []
+        others += [table(rows, columns=probed)] if probed else []
+        return "\n\n".join([main, *others])
 
     def removals(self) -> dict[str, dict[str, float]]:
         """Faithfulness by the way tokens are removed: one that training used shows what was learnt for it.

@@ -110,6 +110,13 @@ def test_who_is_beaten_is_not_optimal(found):
     assert optimal([a, a], ["csd"]) == {"a"}  # equals do not beat each other
 
 
+def test_a_method_that_lacks_a_number_is_not_optimal(found):
+    a, b = found.methods
+    assert np.isnan(b.value("csd/attention_mask"))
+    assert optimal([a, b], ["csd/attention_mask", "auprc"]) == {"a"}
+    assert optimal([b], ["csd/attention_mask"]) == set()
+
+
 def test_every_figure_there_are_numbers_for_is_drawn(found, tmp_path):
     names = [one.name for one in figures(found)]
     assert names == ["trade-off", "curves", "calibration", "classes", "lengths", "agreement"]

@@ -156,6 +156,56 @@ def test_other_texts_labels_budgets_or_removals_are_no_comparison(tmp_path):
         compare([ours, file(tmp_path / "d.jsonl", removals=("mask_token",))])
 
 
+def own_way(path, **how):
+    """Records of another tool, which took tokens out as it pleased."""
+    from dataclasses import replace
+
+    from unirex.eraser.outside import REMOVAL
+    from unirex.record_files import write_records
+
+    made = records(seed=2, draws=0, removals=("delete",), **how)
+    write_records(
+        path,
+        [replace(one, views=tuple(replace(view, removal=REMOVAL) for view in one.views)) for one in made],
+    )
+    return path
+
+
+def test_a_tools_own_way_of_removing_tokens_is_told_not_refused(tmp_path):
+    places = {"ours": file(tmp_path / "a.jsonl"), "theirs": own_way(tmp_path / "b.jsonl")}
+    for order in (["ours", "theirs"], ["theirs", "ours"]):
+        found = compare({name: places[name] for name in order})
+        (note,) = [one for one in found.notes if "its own way" in one]
+        assert note.startswith("theirs removed tokens in its own way; the others by 'delete'")
+        assert note in found.warnings and found.tests()
+        assert "external" in found.page()
+    assert not compare([places["theirs"]]).notes
+    with pytest.raises(UserError, match="with budgets"):
+        compare([places["ours"], own_way(tmp_path / "c.jsonl", budgets=BUDGETS[:2])])
+
+
+def test_following_the_gold_label_is_not_following_the_prediction(tmp_path):
+    from dataclasses import replace
+
+    from unirex.record_files import write_records
+
+    gold = [replace(one, target=one.label) for one in records(seed=1)]
+    assert gold[0].target == gold[0].predicted  # the first record alone does not tell
+    write_records(tmp_path / "b.jsonl", gold)
+    with pytest.raises(UserError, match=r"with target predicted, .* with gold"):
+        compare([file(tmp_path / "a.jsonl"), tmp_path / "b.jsonl"])
+
+
+def test_rationales_that_nothing_was_removed_by_need_no_common_budgets(tmp_path):
+    from dataclasses import replace
+
+    from unirex.record_files import write_records
+
+    bare = [replace(one, views=(), draws=()) for one in records(budgets=BUDGETS[:2])]
+    write_records(tmp_path / "b.jsonl", bare)
+    assert compare([file(tmp_path / "a.jsonl"), tmp_path / "b.jsonl"]).budget == 20.0
+
+
 def test_numbers_kept_beside_records_are_used_only_while_they_are_true(tmp_path):
     folder = run(tmp_path / "a")
     path = folder / "evaluation" / "sst-test" / "metrics.json"
@@ -166,4 +216,4 @@ def test_numbers_kept_beside_records_are_used_only_while_they_are_true(tmp_path)
     path.write_text(json.dumps(saved))
     again = compare([folder]).methods[0]
     assert again.value("csd") == kept.value("csd") and again.floor["csd"] == pytest.approx(kept.floor["csd"])
-    assert again.spread("csd") == pytest.approx(kept.spread("csd"))
+    assert again.interval("csd") == pytest.approx(kept.interval("csd"))

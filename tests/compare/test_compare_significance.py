@@ -8,6 +8,8 @@ from made import file, records, run
 
 from unirex.comparison import compare
 from unirex.comparison.counted import statistic_of
+from unirex.comparison.significance import Difference, best
+from unirex.comparison.tables import differences
 from unirex.errors import UserError
 
 
@@ -112,6 +114,49 @@ def test_the_bootstrap_agrees(planted, tmp_path):
     places = {one.name: one.runs[0].place.folder for one in planted.methods}
     found = compare(places, test="bootstrap", draws=500)
     assert found.best("csd") == {"faithful", "also"} and "paired bootstrap test" in found.table()
+
+
+def test_the_bootstrap_is_used_for_f1_and_ece_too(planted):
+    places = {one.name: one.runs[0].place.folder for one in planted.methods[:2]}
+    for key in ("macro_f1", "ece"):
+        swapped, drawn = (
+            compare(places, columns=[key], test=test, draws=300).differences(key)[0]
+            for test in ("randomisation", "bootstrap")
+        )
+        assert drawn.p_value != swapped.p_value
+        assert (drawn.low, drawn.high, drawn.pairs) == (swapped.low, swapped.high, 120)
+
+
+def test_the_caption_tells_how_often_was_drawn_and_over_how_many_texts(planted):
+    places = {one.name: one.runs[0].place.folder for one in planted.methods[:2]}
+    grid = differences(compare(places, columns=["accuracy", "macro_f1", "auprc/correct"]))
+    assert "5000 draws for Acc, AUPRC correct, 1000 draws for" in grid.caption
+    texts = [row[-1].text for row in grid.body]
+    assert texts[:2] == ["120", "120"] and 0 < int(texts[2]) < 120
+    assert "999 draws; several" in differences(planted).caption
+    assert "fewer than 20 texts" in differences(compare(places, test="bootstrap", draws=99)).caption
+
+
+def test_a_test_that_points_the_other_way_than_the_table_makes_nobody_bold(planted):
+    a, b = planted.methods[:2]
+    high, low = (a, b) if a.value("csd") > b.value("csd") else (b, a)
+    numbers = {"low": 0.0, "high": 0.0, "p_value": 0.001, "corrected": 0.001, "pairs": 9}
+    for lead, bold in ((0.1, {high.name}), (-0.1, set())):
+        there = Difference("csd", high.name, low.name, lead, **numbers)
+        back = Difference("csd", low.name, high.name, -lead, **numbers)
+        assert best([a, b], "csd", [there]) == best([a, b], "csd", [back]) == bold
+
+
+def test_numbers_that_are_no_means_are_tested_on_texts_both_answer(tmp_path):
+    from dataclasses import replace
+
+    from unirex.record_files import write_records
+
+    made = records(right=0.6, seed=2)
+    silent = [replace(one, predicted=None, target=None, probabilities=(), views=()) for one in made[:20]]
+    write_records(tmp_path / "b.jsonl", [*silent, *made[20:]])
+    found = compare([file(tmp_path / "a.jsonl"), tmp_path / "b.jsonl"], columns=["macro_f1", "ece"], draws=99)
+    assert [one.pairs for one in found.tests()] == [40, 40]
 
 
 def test_wrong_choices_are_named(tmp_path):

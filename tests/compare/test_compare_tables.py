@@ -5,7 +5,7 @@ import io
 import re
 
 import pytest
-from made import file, run
+from made import file, records, run
 
 from unirex.comparison import compare
 from unirex.comparison.scores import scores
@@ -35,16 +35,47 @@ def found(folder):
     return compare([*sorted(folder.glob("s*")), folder / "v"], paper="sst", draws=400)
 
 
-def test_seeds_have_deviations_and_single_runs_intervals(found):
+def test_seeds_have_deviations_and_every_method_an_interval(found):
     lines = found.table().splitlines()
     assert re.match(r"slm-fp +3 +\d\d\.\d ± \d\.\d", lines[1])
-    assert re.match(r"vanilla +1 +\d\d\.\d", lines[4]) and re.match(r"  95 % +\d\d\.\d–\d\d\.\d", lines[5])
+    assert re.match(r"vanilla +1 +\d\d\.\d", lines[5])
+    for number in (2, 6):
+        assert re.match(r"  95 % +\d\d\.\d–\d\d\.\d +0\.\d\d\d–0\.\d\d\d", lines[number])
+
+
+def test_intervals_of_several_seeds_stand_in_every_format(found):
+    mean, std = found.methods[0].metrics["csd"]
+    low, high = found.methods[0].interval("csd")
+    assert low < mean < high
+    shown, bounds = f"{mean:.3f} ± {std:.3f}", f"{low:.3f}–{high:.3f}"
+    text = found.table()
+    assert shown in text and bounds in text
+    assert re.search(rf"{shown}(\*\*)? \({bounds}\)", found.table("markdown"))
+    latex = found.table("latex")
+    assert f"{mean:.3f} $\\pm$ {std:.3f}" in latex and rf"{{\scriptsize ({low:.3f}--{high:.3f})}}" in latex
+    assert f"<small>{bounds}</small>" in scores(found).html()
+    row = next(csv.DictReader(io.StringIO(found.table("csv"))))
+    assert [float(row[f"csd{part}"]) for part in ("", "_std", "_low", "_high")] == [mean, std, low, high]
+
+
+def test_every_run_can_be_seen(found):
+    rows = list(csv.DictReader(io.StringIO(found.table("csv", runs=True))))
+    assert [(one["method"], one["run"], one["seed"]) for one in rows] == [
+        ("slm-fp", "1", "0"),
+        ("slm-fp", "2", "1"),
+        ("slm-fp", "3", "2"),
+        ("vanilla", "1", "7"),
+    ]
+    values = [float(one["csd"]) for one in rows[:3]]
+    assert sum(values) / 3 == pytest.approx(found.methods[0].value("csd"))
+    assert all(float(one["csd_low"]) < float(one["csd"]) < float(one["csd_high"]) for one in rows)
+    assert "<summary>Every run</summary>" in found.page()
 
 
 def test_in_text_the_paper_and_the_floor_stand_below_their_method(found):
     names = [line[:26].strip() for line in found.table().splitlines()]
-    assert names[1:4] == ["slm-fp", "random scores", "paper: UNIREX (SLM-FP)"]
-    assert names[4:8] == ["vanilla", "95 %", "random scores", "paper: AA (IG)"]
+    assert names[1:5] == ["slm-fp", "95 %", "random scores", "paper: UNIREX (SLM-FP)"]
+    assert names[5:9] == ["vanilla", "95 %", "random scores", "paper: AA (IG)"]
     assert "paper: UNIREX (DLM-FP)" in names
 
 
@@ -88,6 +119,29 @@ def test_a_collapsed_predictor_is_warned_of(tmp_path):
     gated = compare(places, gate=0.9)
     assert any("collapsed performs below the gate" in one for one in gated.warnings)
     assert gated.gains["collapsed"].cnrg == 0.0
+
+
+@pytest.mark.parametrize("performance", ["accuracy", "macro_f1", "micro_f1", "binary_f1"])
+def test_one_answer_to_all_is_warned_of_whatever_performance_is_measured_by(performance, tmp_path):
+    from collections import Counter
+    from dataclasses import replace
+
+    from unirex.record_files import write_records
+
+    real = records(right=0.9, faithful=0.5)
+    often = Counter(one.label for one in real).most_common(1)[0][0]
+    constant = [
+        replace(
+            one, predicted=often, target=often, probabilities=(0.1, 0.9) if often == "pos" else (0.9, 0.1)
+        )
+        for one in records(seed=3)
+    ]
+    for name, made in (("real", real), ("constant", constant)):
+        write_records(tmp_path / f"{name}.jsonl", made)
+    places = {name: tmp_path / f"{name}.jsonl" for name in ("real", "constant")}
+    keys = [performance, "comprehensiveness", "sufficiency"]
+    warned = [one for one in compare(places, columns=keys).warnings if "near chance" in one]
+    assert len(warned) == 1 and warned[0].startswith("constant earns FNRG")
 
 
 def test_columns_can_be_chosen(folder):

@@ -151,13 +151,14 @@ def test_the_gate_keeps_poor_performers_from_gain_and_from_the_scale():
         "b": row(0.1, 0.3, accuracy=0.88),
         "collapsed": row(0.0, 0.0, accuracy=0.5),
     }
-    gains = relative_gain(table, gate=0.9, chance=0.5)
+    gains = relative_gain(table, gate=0.9)
     assert gains["collapsed"].gated and four(gains["collapsed"]) == (0, 0, 0, 0)
     assert gains["a"].fnrg == 1.0 and gains["b"].fnrg == 0.0  # the scale is theirs alone
     assert relative_gain(table)["a"].parts["sufficiency"] == pytest.approx(1 / 3)
     assert any("collapsed performs below the gate" in one for one in warnings_of(gains))
-    assert relative_gain(table, gate=0.5) != gains  # 0.45 of 0 … 0.9: without chance nobody is below
-    assert not any(one.gated for one in relative_gain(table, gate=0.5).values())
+    assert not any(one.gated for one in relative_gain(table, gate=0.5).values())  # 0.5 · 0.9 = 0.45
+    gated = [relative_gain(table, gate=gate)["collapsed"].gated for gate in (0.55, 0.56)]
+    assert gated == [False, True]  # 0.495 and 0.504
     assert four(relative_gain(table, gate=1)["a"]) == pytest.approx((0.5, 0.5, 0.5, 0.5))
 
 
@@ -195,12 +196,11 @@ def test_mistakes_are_told(options, message):
         relative_gain({"a": row(0.1, 0.2), "b": row(0.3, 0.1)}, **options)
 
 
-def test_where_all_perform_below_chance_nobody_is_left():
-    gains = relative_gain(
-        {"a": row(0.1, 0.2, accuracy=0.4), "b": row(0.3, 0.1, accuracy=0.3)}, gate=0.5, chance=0.5
-    )
-    assert all(one.gated and one.collapsed and one.cnrg == 0 for one in gains.values())
-    assert len(warnings_of(gains)) == 2
+def test_chance_has_no_part_in_the_gate():
+    table = {"a": row(0.1, 0.2, accuracy=0.4), "b": row(0.3, 0.1, accuracy=0.3)}
+    gains = relative_gain(table, gate=0.7, chance=0.5)
+    assert all(one.collapsed and not one.gated for one in gains.values())
+    assert relative_gain(table, gate=0.8)["b"].gated and not relative_gain(table, gate=0.8)["a"].gated
 
 
 def test_an_empty_table_is_a_mistake():

@@ -185,11 +185,23 @@ def test_several_seeds_are_averaged_for_each_example_first():
     assert paired_test(a, b).pairs == 19
 
 
+def test_a_bootstrap_tells_nothing_from_few_pairs_or_from_equal_differences():
+    for apart in ([0.3], [0.1, 0.2, 0.3], np.linspace(0.1, 0.5, 19), np.full(50, 0.2)):
+        found = paired_test(apart, np.zeros(len(apart)), kind="bootstrap")
+        assert math.isnan(found.p_value) and found.difference == pytest.approx(np.mean(apart))
+        assert 0 < paired_test(apart, np.zeros(len(apart))).p_value <= 1
+    assert paired_test([0.3], [0.0]).p_value == 1.0  # both signs are as far from 0
+    assert paired_test([0.3], [0.3], kind="bootstrap").p_value == 1.0
+    assert paired_test(np.linspace(0.1, 0.5, 20), np.zeros(20), kind="bootstrap").p_value < 0.001
+
+
 def test_unequal_examples_are_refused():
     with pytest.raises(ValueError, match="2 and of 1 examples"):
         paired_test([1, 2], [1])
     with pytest.raises(UserError, match="did you mean 'bootstrap'"):
         paired_test([1], [1], kind="boostrap")
+    with pytest.raises(UserError, match="did you mean 'bootstrap'"):
+        paired_statistic_test(lambda outputs, rows: 0.0, [1], [1], kind="boostrap")
     with pytest.raises(ValueError, match="must be"):
         paired_statistic_test(lambda outputs, rows: 0.0, [1, 2], [1])
 
@@ -198,6 +210,16 @@ def test_a_mean_as_a_statistic_gives_the_test_of_means():
     a, b = np.random.default_rng(12).integers(0, 2, (2, 9)).astype(float)
     found = paired_statistic_test(lambda outputs, rows: float(outputs.mean()), a, b)
     assert (found.difference, found.p_value) == pytest.approx((np.mean(a - b), paired_test(a, b).p_value))
+
+
+def test_a_mean_as_a_statistic_has_the_bootstrap_of_means_too():
+    a, b = np.random.default_rng(14).normal(0, 1, (2, 40))
+    how = {"kind": "bootstrap", "draws": 2000}
+    found = paired_statistic_test(lambda outputs, rows: float(outputs.mean()), a + 0.3, b, **how)
+    assert found.p_value == pytest.approx(paired_test(a + 0.3, b, **how).p_value, abs=0.03)
+    few = paired_statistic_test(lambda outputs, rows: float(outputs.mean()), a[:5] + 0.3, b[:5], **how)
+    assert math.isnan(few.p_value) and not math.isnan(few.difference)
+    assert paired_statistic_test(lambda outputs, rows: 1.0, [1], [1], **how).p_value == 1.0
 
 
 def test_macro_f1_of_two_systems():

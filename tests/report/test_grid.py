@@ -70,6 +70,14 @@ def test_latex_is_booktabs_with_every_sign_escaped():
     assert [shown.count(rf"\{rule}rule") for rule in ("top", "mid", "bottom")] == [1, 1, 1]
 
 
+def test_latex_has_a_minus_before_numbers_only():
+    cell = Cell("0.289", under="0.286–0.292", numbers={"": 0.289})
+    other = Cell("-0.001 ± 0.020", under="-0.030 to 0.010", numbers={"": -0.001})
+    shown = Grid([Head(""), Head("A"), Head("B")], [[Cell("a-0.5"), cell, other]]).latex()
+    assert r"0.289 {\scriptsize (0.286--0.292)}" in shown and "a-0.5" in shown
+    assert r"$-$0.001 $\pm$ 0.020 {\scriptsize ($-$0.030 to 0.010)}" in shown
+
+
 def test_latex_is_balanced_whatever_is_in_a_name():
     shown = "\n".join(grid(EVIL).latex().splitlines()[1:])  # the first line is a comment
     bare = re.sub(r"\\[{}$&%#_]", "", shown)  # what is escaped prints as it is

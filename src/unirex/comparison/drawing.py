@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 NAN = float("nan")
 CLASSES = 20  # more are only in the table
-SURE = "Bars and bands: standard deviation over seeds, or the 95 % interval over texts of a single seed."
+SURE = "Bars and bands: 95 % intervals over texts; of several seeds, that of their mean."
 
 
 def figures(found: Comparison) -> list[Figure]:
@@ -191,6 +191,6 @@ def agreements(found: Comparison) -> Iterator[Figure]:
 
 
 def number(method: Method, key: str) -> Number:
-    """A metric with its spread, in the units it is shown in."""
-    scale, (low, high) = metric(key).scale, method.spread(key)
+    """A metric with its interval, in the units it is shown in."""
+    scale, (low, high) = metric(key).scale, method.interval(key)
     return scale * method.value(key), scale * low, scale * high

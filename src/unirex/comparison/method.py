@@ -66,11 +66,6 @@ class Method:
         low, high = interval_of(mean_of_known(drawn.T)[:, None])
         return float(low[0]), float(high[0])
 
-    def spread(self, key: str) -> tuple[float, float]:
-        """How sure a metric is: mean ± standard deviation over seeds, or the interval of the only one."""
-        mean, std = self.metrics.get(key, (NAN, NAN))
-        return (mean - std, mean + std) if self.seeds > 1 else self.interval(key)
-
     @cached_property
     def floor(self) -> dict[str, float]:
         """Every metric of random scores under the same classifiers, mean over seeds."""

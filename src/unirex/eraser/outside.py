@@ -142,7 +142,9 @@ def by_id(
     lacking = [name for name in known if name not in seen]
     if lacking and missing == "error":
         others = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
-        raise UserError(f"{path}: no line for example '{lacking[0]}'{others}; add them, or say to skip them")
+        raise UserError(
+            f"{path}: no line for example '{lacking[0]}'{others}; add them, or skip them with --missing skip"
+        )
     return known
 
 
