@@ -104,7 +104,8 @@ def _of_paper(options: Namespace) -> list[Report]:
     rows = published.values(name)
     chance = options.chance if options.chance is not None else published.CHANCE.get(name)
     gains = _gains(rows, options, options.performance or [published.PERFORMANCE[name]], chance)
-    return [Report(name, gains, warnings_of(gains), published.disagreements(name), published.caveats(name))]
+    notes = warnings_of(gains, missing=options.missing)
+    return [Report(name, gains, notes, published.disagreements(name), published.caveats(name))]
 
 
 def _of_file(options: Namespace) -> list[Report]:
@@ -113,7 +114,7 @@ def _of_file(options: Namespace) -> list[Report]:
         gains = _gains(
             rows, options, options.performance or [_performance(rows, options.table)], options.chance
         )
-        reports.append(Report(dataset, gains, warnings_of(gains)))
+        reports.append(Report(dataset, gains, warnings_of(gains, missing=options.missing)))
     return reports
 
 

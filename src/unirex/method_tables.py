@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
@@ -92,9 +93,12 @@ def _unknown_column(place: str, column: str) -> UserError:
 
 def _number(place: str, column: str, value: Any) -> float:
     try:
-        return float(value)
-    except (TypeError, ValueError):
+        found = float(value)
+    except (TypeError, ValueError, OverflowError):
         raise UserError(f"{place}: column '{column}' must hold a number, not {value!r}.") from None
+    if math.isinf(found):
+        raise UserError(f"{place}: column '{column}' must hold a finite number, not {value!r}.")
+    return found
 
 
 def _json_rows(path: Path) -> Iterable[tuple[str, Mapping[str, Any]]]:

@@ -180,8 +180,19 @@ def test_a_tools_own_way_of_removing_tokens_is_told_not_refused(tmp_path):
         assert note in found.warnings and found.tests()
         assert "external" in found.page()
     assert not compare([places["theirs"]]).notes
-    with pytest.raises(UserError, match="with budgets"):
-        compare([places["ours"], own_way(tmp_path / "c.jsonl", budgets=BUDGETS[:2])])
+
+
+def test_a_tools_own_budgets_leave_out_what_rests_on_them(tmp_path):
+    places = {
+        "theirs": own_way(tmp_path / "c.jsonl", budgets=(20.0,)),
+        "ours": file(tmp_path / "a.jsonl"),
+    }
+    found = compare(places, draws=99)
+    theirs, ours = found.methods
+    assert "csd" not in theirs.metrics and "csd" in ours.metrics and "csd@20" in theirs.metrics
+    assert "auprc" in theirs.metrics and found.differences("accuracy")[0].pairs == 60
+    assert found.budget == 20.0 and any("was measured at 20 %" in one for one in found.notes)
+    assert "theirs was measured at 20 %" in found.page()
 
 
 def test_following_the_gold_label_is_not_following_the_prediction(tmp_path):
@@ -217,3 +228,79 @@ def test_numbers_kept_beside_records_are_used_only_while_they_are_true(tmp_path)
     again = compare([folder]).methods[0]
     assert again.value("csd") == kept.value("csd") and again.floor["csd"] == pytest.approx(kept.floor["csd"])
     assert again.interval("csd") == pytest.approx(kept.interval("csd"))
+
+
+def test_evaluations_outside_their_runs_are_grouped_by_the_settings_kept_with_them(tmp_path):
+    import yaml
+
+    for seed in (0, 1):
+        home = run(tmp_path / f"r{seed}", seed=seed)
+        path = home / "evaluation" / "sst-test" / "metrics.json"
+        saved = json.loads(path.read_text())
+        saved["settings"]["run"] = yaml.safe_load((home / "settings.yaml").read_text())
+        path.write_text(json.dumps(saved))
+        path.parent.rename(tmp_path / f"out{seed}")
+    (method,) = compare([tmp_path / "out0", tmp_path / "out1"]).methods
+    assert (method.name, method.seeds) == ("slm-fp", 2)
+
+
+def test_words_and_parts_of_words_are_not_held_against_each_other(tmp_path):
+    from dataclasses import replace
+
+    from unirex.record_files import write_records
+
+    def halves(record):
+        (one,) = record.sequences
+        tokens = [
+            half
+            for at, low, high in one.tokens
+            for half in ((at, low, low + 1), (at, low + 1, high))
+            if half[1] < half[2]
+        ]
+        gold = tuple(at % 2 == 0 for at in range(len(tokens)))
+        parts = replace(one, tokens=tuple(tokens), gold=gold, scores=(0.5,) * len(tokens))
+        return replace(record, sequences=(parts,), draws=())
+
+    write_records(tmp_path / "b.jsonl", [halves(one) for one in records(seed=1)])
+    found = compare({"words": file(tmp_path / "a.jsonl", plausible=0.9), "parts": tmp_path / "b.jsonl"})
+    assert any(one.startswith("words marks words, parts parts of words: AUPRC") for one in found.notes)
+    assert not found.best("auprc") and not found.differences("auprc") and found.differences("csd")
+
+
+def test_the_same_records_twice_are_told_once(tmp_path):
+    path = file(tmp_path / "a.jsonl")
+    assert compare({"a": path, "b": path}).warnings == ["a and b are the same records."]
+    assert compare({"a": [path, path]}).warnings == [
+        "a: some of its 2 runs are the same records, not seeds of their own."
+    ]
+
+
+def test_gains_of_two_desiderata_say_so(tmp_path):
+    from dataclasses import replace
+
+    from unirex.record_files import write_records
+
+    for seed in (0, 1):
+        bare = [replace(one, views=(), draws=()) for one in records(seed=seed)]
+        write_records(tmp_path / f"{seed}.jsonl", bare)
+    found = compare([tmp_path / "0.jsonl", tmp_path / "1.jsonl"], draws=99)
+    says = "No method has what FNRG needs: CNRG is the mean of PNRG and TNRG only."
+    assert says in found.warnings and "None" not in found.page().split("<script")[0]
+
+
+def test_a_page_of_bare_rationales_has_no_empty_sections(tmp_path):
+    import re
+    from dataclasses import replace
+
+    from unirex.record_files import write_records
+
+    for seed in (0, 1):
+        bare = [
+            replace(one, views=(), draws=(), predicted=None, target=None, probabilities=(), label=None)
+            for one in records(seed=seed)
+        ]
+        write_records(tmp_path / f"{seed}.jsonl", bare)
+    page = compare([tmp_path / "0.jsonl", tmp_path / "1.jsonl"], draws=99).page()
+    for section in re.findall(r"<section[^>]*>(.*?)</section>", page, re.DOTALL):
+        assert re.search("<td|<figure|<article|<li|<div", section)
+    assert "'None'" not in page and "Is it faithfulness?" not in page and "<tbody></tbody>" not in page

@@ -166,7 +166,10 @@ def test_wrong_choices_are_named(tmp_path):
         ({"draws": 0}, "--draws 0"),
         ({"examples": -1}, "--examples -1"),
         ({"columns": ["acuracy"]}, "did you mean 'accuracy'"),
-        ({"columns": ["naopc"]}, "--columns naopc: no evaluation has it; there is: accuracy"),
+        ({"columns": ["naopc"]}, "--columns naopc: no evaluation has it; evaluate with --probes naopc"),
+        ({"columns": ["deletion_auc"]}, "evaluate with --probes curves"),
+        ({"columns": ["comprehensiveness@11"]}, "has it; budgets are 10, 20, 50; others"),
+        ({"columns": ["sufficiency/pad_token"]}, "--beside pad_token; measured removals: delete, mask_token"),
         ({"budget": 7}, "--budget 7: measured are 10, 20, 50 %"),
         ({"paper": "ssst"}, "unknown dataset of the paper 'ssst'; did you mean 'sst'"),
     ):

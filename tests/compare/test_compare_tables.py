@@ -163,3 +163,36 @@ def test_latex_rows_have_as_many_cells_as_columns(found):
     width = len(re.search(r"\\begin\{tabular\}\{l(r+)\}", shown)[1]) + 1
     rows = [line for line in shown.splitlines() if line.endswith(r"\\") and "multicolumn" not in line]
     assert {len(re.findall(r"(?<!\\)&", line)) + 1 for line in rows} == {width}
+
+
+def test_what_other_edits_show_has_a_table_of_its_own_with_the_floor(tmp_path):
+    from dataclasses import replace
+
+    from unirex.record_files import write_records
+    from unirex.records import Probes
+
+    probes = Probes(left_out=None, words=(0.5, 0.2), lowest=0.1, highest=0.6)
+    made = records()
+    with_probes = [
+        replace(one, probes=probes, draws=tuple(replace(draw, probes=probes) for draw in one.draws))
+        for one in made
+    ]
+    write_records(tmp_path / "a.jsonl", with_probes)
+    found = compare([tmp_path / "a.jsonl", file(tmp_path / "b.jsonl", seed=1)], draws=99)
+    second = found.table().split("\n\n")[2].splitlines()
+    assert second[0].split() == ["NAOPC", "↑"]
+    assert [line.split()[0] for line in second[1:]] == ["a", "95", "random", "b", "95"]
+    assert "What other edits show" in found.page()
+    assert "What other edits show" not in compare([tmp_path / "b.jsonl"]).page()
+
+
+def test_the_papers_numbers_for_other_data_are_warned_of(tmp_path):
+    import json
+
+    path = run(tmp_path / "a") / "evaluation" / "sst-test" / "metrics.json"
+    saved = json.loads(path.read_text())
+    for name, told in (("demo", True), ("SST", False)):
+        saved["settings"]["data"] = {"name": name, "split": "test", "number": 60}
+        path.write_text(json.dumps(saved))
+        warnings = compare([tmp_path / "a"], paper="sst").warnings
+        assert any("These texts are of 'demo', not SST" in one for one in warnings) == told

@@ -81,3 +81,23 @@ def test_a_name_that_starts_with_an_underscore_is_in_the_legend():
 def test_long_names_are_cut_but_stay_apart():
     short = names(["a" * 40 + "x", "a" * 40 + "y", "b"])
     assert len(set(short)) == 3 and max(map(len, short)) <= 34
+
+
+def test_a_tight_figure_is_drawn_without_a_warning(recwarn):
+    table = [[1.0, 0.4], [0.4, 1.0]]
+    for draw in (
+        lambda: heat([("Same label", table), ("Same words", table)], ["W" * 200, "M" * 200]),
+        lambda: plots.dots(["a", "b"], [Line("W" * 300, NUMBERS[:2], 0)], across="F1", texts=[3, 7]),
+    ):
+        Figure("x", "T", "C", draw).inline()
+    assert not recwarn.list
+
+
+def test_how_many_texts_stand_behind_a_mark_is_shown():
+    shown = Figure(
+        "x", "T", "C", lambda: plots.dots(["a"], [Line("m", NUMBERS[:1], 0)], across="F1", texts=[41])
+    )
+    assert "(n = 41)" in shown.inline()
+    bins = [BinRow(0.5, 0.6, 37, 0.55, 0.3), BinRow(0.9, 1.0, 71, 1.0, 1.0)]
+    drawn = Figure("y", "T", "C", lambda: plots.reliability([Reliability("m", bins, 0.1, 0)])).inline()
+    assert ">37<" in drawn and ">71<" in drawn

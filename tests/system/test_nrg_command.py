@@ -168,3 +168,21 @@ def test_other_mistakes(capsys, table, tmp_path):
         run(capsys, write(tmp_path / "a.xls", ""))
     with pytest.raises(UserError, match="unknown metric"):
         run(capsys, table, "--faithfulness", "compp")
+
+
+def test_an_infinite_number_is_an_error_at_its_place(capsys, tmp_path):
+    path = write(tmp_path / "a.csv", as_csv(ROWS).replace("0.1,0.2", "inf,0.2"))
+    with pytest.raises(UserError, match=r"a.csv:3: column 'comp' must hold a finite number, not 'inf'"):
+        run(capsys, path)
+
+
+def test_what_is_said_of_a_missing_metric_is_what_was_done(capsys, tmp_path):
+    path = write(tmp_path / "a.csv", as_csv(ROWS).replace("0.1,0.2", ",0.2"))
+    assert "theirs has no comprehensiveness: gains that need it are left out." in run(capsys, path)
+    out = run(capsys, path, "--missing", "skip")
+    assert "theirs has no comprehensiveness: means are over the rest." in out
+
+
+def test_one_method_has_nobody_to_gain_on(capsys, tmp_path):
+    out = run(capsys, write(tmp_path / "a.csv", as_csv({"ours": ROWS["ours"]})))
+    assert "note: There is one method only" in out

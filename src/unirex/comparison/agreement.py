@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
+from math import isnan
 
 from unirex.comparison.method import Method
 from unirex.records import Record
@@ -81,6 +82,11 @@ def side_by_side(methods: Sequence[Method]) -> Iterator[dict[str, Record]]:
             if len(waiting[record.id]) == len(methods):
                 found = waiting.pop(record.id)
                 yield {one.name: found[one.name] for one in methods}
+
+
+def anything(table: Table) -> bool:
+    """Whether any two different methods can be compared."""
+    return any(not isnan(one) for at, row in enumerate(table) for one in row[:at])
 
 
 def _selected(example: Shown, answer: Answer | None) -> set[object] | None:

@@ -8,12 +8,15 @@ from typing import Any
 from unirex.comparison import paper as printed
 from unirex.comparison import significance
 from unirex.comparison.breakdown import removals
+from unirex.comparison.comparable import OWN_WAY
 from unirex.comparison.comparison import BUDGET, EXAMPLES, Comparison
-from unirex.comparison.loading import OWN_WAY, read, together
+from unirex.comparison.likeness import likeness_notes
+from unirex.comparison.loading import read, together
 from unirex.comparison.method import Method
 from unirex.comparison.naming import named
 from unirex.comparison.places import Given, find_places
 from unirex.comparison.significance import Kind
+from unirex.comparison.wanted import not_measured
 from unirex.errors import UserError, unknown
 from unirex.metrics import metric
 from unirex.summary import COLUMNS
@@ -58,7 +61,7 @@ def compare(
     return Comparison(
         methods,
         checked_columns(methods, columns, paper),
-        [*notes, *own_ways(methods)],
+        [*notes, *own_ways(methods), *own_budgets(methods), *likeness_notes(methods)],
         paper,
         chosen_budget(methods, budget),
         test,
@@ -78,13 +81,15 @@ def checked_columns(methods: Sequence[Method], asked: Sequence[str] | None, data
     for key in asked:
         metric(key)
         if key not in measured:
-            raise UserError(f"--columns {key}: no evaluation has it; there is: {', '.join(measured)}.")
+            raise not_measured(key, methods, measured)
     return list(dict.fromkeys(asked))
 
 
 def chosen_budget(methods: Sequence[Method], asked: float | None) -> float:
     """The size of the rationales that are looked at: one that was measured."""
-    known = next((run.budgets for one in methods for run in one.runs if run.budgets), ())
+    sizes = [run.budgets for one in methods for run in one.runs if run.budgets]
+    first = sizes[0] if sizes else ()
+    known = tuple(one for one in first if all(one in other for other in sizes)) or first  # best, all have it
     if asked is not None and known and asked not in known:
         raise UserError(f"--budget {asked:g}: measured are {', '.join(f'{one:g}' for one in known)} %.")
     if asked is not None:
@@ -101,6 +106,17 @@ def own_ways(methods: Sequence[Method]) -> list[str]:
         f"{one.name} removed tokens in its own way{beside}: its Comp, Suff and CSD may not be comparable."
         for one, ways in zip(methods, known, strict=True)
         if ways[:1] == [OWN_WAY] and len(methods) > 1
+    ]
+
+
+def own_budgets(methods: Sequence[Method]) -> list[str]:
+    """Whose faithfulness is over other budgets, and therefore not shown."""
+    return [
+        f"{one.name} was measured at {', '.join(f'{size:g}' for size in run.budgets)} %, not at the budgets "
+        "of the others: its Comp, Suff and CSD over all budgets are left out."
+        for one in methods
+        for run in one.runs[:1]
+        if run.own_budgets
     ]
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from unirex.comparison import agreement, significance
 from unirex.comparison import paper as printed
+from unirex.comparison.likeness import by_token, mixed_units, same_records
 from unirex.comparison.method import Method
 from unirex.comparison.significance import Difference, Kind
 from unirex.metrics import METRICS, performance
@@ -47,7 +48,12 @@ class Comparison:
         return next(found, "accuracy")
 
     def differences(self, key: str) -> list[Difference]:
-        """Every two methods on one metric, with interval, p-value and corrected p-value."""
+        """Every two methods on one metric, with interval, p-value and corrected p-value.
+
+        Nothing is tested that counts tokens where methods mean different things by a token.
+        """
+        if by_token(key) and mixed_units(self.methods):
+            return []
         if key not in self._tested:
             self._tested[key] = significance.differences(self.methods, key, kind=self.test, draws=self.draws)
         return self._tested[key]
@@ -81,7 +87,7 @@ class Comparison:
     @property
     def warnings(self) -> list[str]:
         """What the reader must know: of the examples, of the gains, and of the published numbers."""
-        of_gains = warnings_of(self.gains) if self.gains else []
+        of_gains = [] if self._all_same or not self.gains else [*warnings_of(self.gains), *self._partly]
         of_paper = printed.remarks(self.methods[0], self.paper) if self.paper else []
         return [*self.notes, *of_gains, *of_paper]
 
@@ -92,13 +98,16 @@ class Comparison:
 
     def table(self, format: str = "text", *, runs: bool = False) -> str:  # noqa: A002  (as on the command line)
         """One row a method, as `text`, `markdown`, `latex` or `csv`; with `runs`, one row a run."""
+        from unirex.comparison.probed import probed
         from unirex.comparison.runs import every_run
         from unirex.comparison.scores import scores
 
         if runs:
             return every_run(self).written(format)
         text = format == "text"  # a terminal is narrow
-        return scores(self, published="rows" if text else "columns", short=text).written(format)
+        main = scores(self, published="rows" if text else "columns", short=text).written(format)
+        further = probed(self) if text else None  # other formats hold one table
+        return main if further is None else f"{main}\n\n{further.text()}"
 
     def save_plots(self, folder: str | Path) -> list[Path]:
         """Write every figure as SVG and PNG."""
@@ -112,6 +121,21 @@ class Comparison:
 
         return page(self, title, remarks)
 
+    @property
+    def _all_same(self) -> bool:
+        """Whether all methods are the same records, of which gains have nothing to say."""
+        return len(self.methods) > 1 and all(same_records(self.methods[0], one) for one in self.methods[1:])
+
+    @property
+    def _partly(self) -> list[str]:
+        """That CNRG is not over all three desiderata, if nobody has one of them."""
+        parts = {"FNRG": FAITHFULNESS, "PNRG": PLAUSIBILITY, "TNRG": (self.performance,)}
+        known = [name for name, keys in parts.items() if self._known(keys)]
+        if len(known) == len(parts):
+            return []
+        lacking = ", ".join(name for name in parts if name not in known)
+        return [f"No method has what {lacking} needs: CNRG is {_mean_of(known)} only."]
+
     def _known(self, keys: Iterable[str]) -> bool:
         return any(key in one.metrics for key in keys for one in self.methods)
 
@@ -123,3 +147,7 @@ class Comparison:
         how = {} if self.performance == "accuracy" else {"labels": self.methods[0].labels}
         answers = [{(answer, gold): n for gold, n in counts.items()} for answer in counts]
         return max((of_counts(one, **how) for one in answers), default=None)
+
+
+def _mean_of(names: Sequence[str]) -> str:
+    return f"the mean of {' and '.join(names)}" if len(names) > 1 else names[0]

@@ -80,7 +80,7 @@ def curves(found: Comparison) -> Iterator[Figure]:
             "curves",
             "Faithfulness by size of the rationale",
             "How far the prediction falls without the rationale (Comp) and from the rationale alone (Suff). "
-            f"A method whose line is on its dotted one does no better than chance. {SURE}",
+            f"A method whose line is on the dotted one of its colour does no better than chance. {SURE}",
             lambda: plots.lines(panels, height=3.6),
         )
 
@@ -115,7 +115,7 @@ def reliability(found: Comparison) -> Iterator[Figure]:
             "calibration",
             "Calibration",
             "How often a prediction is right, by its confidence; on the dashed line the two are equal. "
-            "Larger marks stand for more texts. ECE is the mean gap (lower is better).",
+            "Bars: how many texts are so sure. ECE is the mean gap (lower is better).",
             lambda: plots.reliability(told),
         )
 
@@ -126,6 +126,7 @@ def classes(found: Comparison) -> Iterator[Figure]:
     labels = list(dict.fromkeys(label for report in reports for label in report))
     if not 2 <= len(labels) <= CLASSES:
         return
+    texts = [next(report[label].support for report in reports if label in report) for label in labels]
     lines = [
         Line(
             one.name,
@@ -137,8 +138,8 @@ def classes(found: Comparison) -> Iterator[Figure]:
     yield Figure(
         "classes",
         "F1 by class",
-        "F1 of every label in per cent (higher is better).",
-        lambda: plots.dots([str(label) for label in labels], lines, across="F1, %"),
+        "F1 of every label in per cent (higher is better); n is the number of texts with that label.",
+        lambda: plots.dots([str(label) for label in labels], lines, across="F1, %", texts=texts),
     )
 
 
@@ -181,11 +182,14 @@ def agreements(found: Comparison) -> Iterator[Figure]:
         ("Same label, % of texts", agreement.prediction_agreement(found.methods)),
         (f"Same words at {found.budget:g} %, F1", found.gathered.rationale_agreement()),
     ]
+    tables = [(title, table) for title, table in tables if agreement.anything(table)]
+    if not tables:
+        return
     yield Figure(
         "agreement",
         "Agreement between methods",
-        "Left: the share of texts that two methods give the same label. Right: the mean F1 of the words they "
-        f"select for {found.budget:g} % of the tokens. First seed of each; darker is more.",
+        "Same label: the share of texts that two methods give the same one. Same words: the mean F1 of the "
+        f"words they select for {found.budget:g} % of the tokens. First seed of each; darker is more.",
         lambda: heat(tables, [one.name for one in found.methods]),
     )
 

@@ -13,8 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unirex.columns import Columns
+from unirex.comparison.comparable import (
+    check_ids,
+    check_protocol,
+    check_same,
+    mark_own_budgets,
+    over_budgets,
+)
+from unirex.comparison.likeness import Traits
 from unirex.comparison.places import Place
-from unirex.eraser.outside import REMOVAL as OWN_WAY
 from unirex.errors import UserError
 from unirex.summary import Summary
 
@@ -29,6 +36,8 @@ class Evaluation:
     summary: Summary
     texts: array[int]  # a checksum of each text
     whole: bool = True  # all its examples are in it
+    traits: Traits = field(default_factory=Traits)
+    own_budgets: bool = False  # others than the rest: what is over all budgets is left out
     order: NDArray[np.int64] = field(init=False)  # where each shared example stands
 
     @property
@@ -56,8 +65,17 @@ class Evaluation:
 
     @cached_property
     def metrics(self) -> dict[str, float]:
-        """Every metric by name."""
-        return self.summary.metrics
+        """Every metric by name, but for those that cannot be held against the rest."""
+        return {name: value for name, value in self.summary.metrics.items() if self.comparable(name)}
+
+    def comparable(self, key: str) -> bool:
+        """Whether a metric means the same as elsewhere: one over other budgets does not."""
+        return not (self.own_budgets and over_budgets(key))
+
+    def column(self, key: str) -> NDArray[np.float64]:
+        """One value for each shared example, NaN where there is none."""
+        found = self.columns.column(key)[self.order]
+        return found if self.comparable(key) else np.full(len(found), nan)
 
     @cached_property
     def intervals(self) -> dict[str, tuple[float, float]]:
@@ -86,14 +104,16 @@ class Evaluation:
         saved = self.place.saved
         if not self.whole or not {"intervals", "floor", "metrics"} <= saved.keys():
             return False
-        if saved["metrics"].keys() != self.metrics.keys() or saved.get("texts") != len(self.columns):
+        found = self.summary.metrics
+        if saved["metrics"].keys() != found.keys() or saved.get("texts") != len(self.columns):
             return False
-        return all(_same(_number(saved["metrics"][name]), value) for name, value in self.metrics.items())
+        return all(_same(_number(saved["metrics"][name]), value) for name, value in found.items())
 
 
 def read(place: Place, *, only: Collection[str] | None = None, advance: Advance | None = None) -> Evaluation:
     """The evaluation, record by record; nothing of a record stays but its values."""
     summary, texts, seen, draws = Summary(place.name or place.said), array("L"), 0, 0
+    traits = Traits()
     for record in place.read():
         if advance is not None:
             advance(1)
@@ -103,11 +123,12 @@ def read(place: Place, *, only: Collection[str] | None = None, advance: Advance 
             summary, draws = Summary(summary.name, place.saved.get("labels")), len(record.draws)
         seen += 1
         summary.add(replace(record, draws=()))  # random scores cost as much again, five times
+        traits.add(record)
         texts.append(crc32("\0".join(record.segments).encode("utf-8", "surrogatepass")))
     if not seen:
         raise UserError(f"{place.said}: there are no records in it.")
     summary.seen["draws"] = draws
-    return Evaluation(place, summary, texts, whole=only is None)
+    return Evaluation(place, summary, texts, whole=only is None, traits=traits)
 
 
 def together(
@@ -133,55 +154,9 @@ def together(
         places = {name: number for number, name in enumerate(one.columns.ids)}
         one.order = np.array([places[name] for name in ids], dtype=np.int64)
         check_same(kept[0], one)
+    mark_own_budgets(kept)
     note = f"Only the {len(shared)} texts that all have count; the largest evaluation has {most}."
     return kept, [note] if most > len(shared) else []
-
-
-def check_ids(one: Evaluation) -> None:
-    """Examples are told apart by their ids."""
-    ids = one.columns.ids
-    if len(set(ids)) < len(ids):
-        seen: set[str] = set()
-        twice = next(name for name in ids if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-        raise UserError(
-            f"{one.place.said}: the id '{twice}' comes twice; examples are told apart by their ids."
-        )
-
-
-def check_protocol(found: Sequence[Evaluation]) -> None:
-    """Numbers are comparable only if the same was done to the texts.
-
-    What another tool did to them, nobody can check: its way of removing tokens counts as unknown.
-    """
-    measured = [one for one in found if one.removal is not None]
-    ours = [one for one in measured if one.removal != OWN_WAY]
-    _check_equal("budgets", [(one, ", ".join(f"{size:g}" for size in one.budgets)) for one in measured])
-    _check_equal("removal", [(one, str(one.removal)) for one in ours])
-    _check_equal("target", [(one, str(one.summary.seen["target"])) for one in measured])
-
-
-def _check_equal(name: str, told: Sequence[tuple[Evaluation, str]]) -> None:
-    for one, value in told[1:]:
-        if value != told[0][1]:
-            raise UserError(
-                f"{told[0][0].place.said} was measured with {name} {told[0][1]}, {one.place.said} with "
-                f"{value}; evaluate them alike (`unirex evaluate --budgets … --removal … --target …`)."
-            )
-
-
-def check_same(first: Evaluation, other: Evaluation) -> None:
-    """The same id must mean the same text and label."""
-    ours, theirs = np.array(first.texts), np.array(other.texts)[other.order]
-    labels = [other.columns.gold[number] for number in other.order]
-    pairs = zip(first.columns.gold, labels, strict=True)
-    differing = [None not in (a, b) and str(a) != str(b) for a, b in pairs]  # other tools may write 1 as "1"
-    wrong = np.flatnonzero((ours != theirs) | np.array(differing))
-    if wrong.size:
-        what = "label" if differing[wrong[0]] else "text"
-        raise UserError(
-            f"example '{first.columns.ids[wrong[0]]}' has another {what} in {other.place.said} than in "
-            f"{first.place.said}; compare evaluations of the same data."
-        )
 
 
 def _number(saved: float | None) -> float:

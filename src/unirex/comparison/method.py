@@ -48,10 +48,12 @@ class Method:
 
     def interval(self, key: str) -> tuple[float, float]:
         """Where the mean over these seeds would lie with other texts, with 95 % confidence."""
+        if key not in self.metrics:
+            return NAN, NAN
         if self.seeds == 1:
             return self.runs[0].intervals.get(key, (NAN, NAN))
         if key not in self._intervals:
-            self._intervals[key] = self._drawn(key) if key in self.metrics else (NAN, NAN)
+            self._intervals[key] = self._drawn(key)
         return self._intervals[key]
 
     def _drawn(self, key: str) -> tuple[float, float]:
@@ -69,13 +71,15 @@ class Method:
     @cached_property
     def floor(self) -> dict[str, float]:
         """Every metric of random scores under the same classifiers, mean over seeds."""
-        floors = [run.floor for run in self.runs]
+        floors = [
+            {name: value for name, value in run.floor.items() if run.comparable(name)} for run in self.runs
+        ]
         names = dict.fromkeys(name for floor in floors for name in floor)
         return {name: mean_std([floor.get(name, NAN) for floor in floors])[0] for name in names}
 
     def values(self, key: str) -> Floats:
         """One value for each seed and shared example, NaN where there is none: [seeds, N]."""
-        return np.stack([run.columns.column(key)[run.order] for run in self.runs])
+        return np.stack([run.column(key) for run in self.runs])
 
     def predicted(self, seed: int = 0) -> list[Label | None]:
         """What one of the runs says to each shared example."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from unirex.comparison import drawing, tables
+from unirex.comparison.probed import probed
 from unirex.comparison.runs import every_run
 from unirex.comparison.scores import scores
 from unirex.report.compare_page import Section, compare_page
@@ -42,6 +43,7 @@ def sections(found: Comparison, remarks: Sequence[str] = ()) -> Iterator[Section
         _further(found),
     )
     yield from _faithfulness(found, _some(drawn, "curves"))
+    yield from _probed(found)
     if "calibration" in drawn:
         yield Section("calibration", "Do they know how sure to be?", figures=_some(drawn, "calibration"))
     yield from _parts(found, drawn)
@@ -58,22 +60,35 @@ def _further(found: Comparison) -> dict[str, list[Grid]]:
 
 def _faithfulness(found: Comparison, figures: list[Figure]) -> Iterator[Section]:
     grid = tables.removals(found)
-    if grid.head[-1].key.startswith("csd/") or figures:
+    ways = grid.head[-1].key.startswith("csd/")
+    if ways or figures:
         lead = "Tokens can be taken out of a text in several ways; trust numbers that hold for more than one."
-        yield Section("faithfulness", "Is it faithfulness?", lead, grids=[grid], figures=figures)
+        yield Section(
+            "faithfulness", "Is it faithfulness?", lead, grids=[grid] if ways else [], figures=figures
+        )
+
+
+def _probed(found: Comparison) -> Iterator[Section]:
+    grid = probed(found)
+    if grid is not None:
+        lead = "Each of these edits the texts in another way; hold a number against that of random scores."
+        yield Section("probes", "What other edits show", lead, grids=[grid])
 
 
 def _parts(found: Comparison, drawn: dict[str, Figure]) -> Iterator[Section]:
     keys = drawing.of_texts(found)
     scored = [key for key in keys if key != "accuracy"]
-    grids = [tables.classes(found), tables.lengths(found, keys)]
+    grids = [tables.classes(found), *([tables.lengths(found, keys)] if keys else [])]
     grids += [tables.outcomes(found, scored)] if scored and "accuracy" in keys else []
+    grids, figures = [grid for grid in grids if grid.body], _some(drawn, "classes", "lengths")
+    if not grids and not figures:
+        return
     yield Section(
         "parts",
         "What do averages hide?",
         "The same metrics by label, by length of the text, and by whether the prediction is right.",
-        figures=_some(drawn, "classes", "lengths"),
-        more={"The same as tables": [grid for grid in grids if grid.body]},
+        figures=figures,
+        more={"The same as tables" if figures else "As tables": grids} if grids else {},
     )
 
 
@@ -81,6 +96,8 @@ def _differences(found: Comparison) -> Iterator[Section]:
     if len(found.methods) < 2:
         return
     grid = tables.differences(found)
+    if not grid.body:
+        return
     yield Section(
         "differences",
         "Which differences are real?",
@@ -92,7 +109,9 @@ def _differences(found: Comparison) -> Iterator[Section]:
 def notes(found: Comparison) -> list[str]:
     """What the reader must know about the numbers."""
     told = []
-    run = next((run for one in found.methods for run in one.runs if run.removal), None)
+    run = next(
+        (run for one in found.methods for run in one.runs if run.removal and "csd" in run.metrics), None
+    )
     if run is not None:
         sizes = ", ".join(f"{one:g}" for one in run.budgets)
         told.append(

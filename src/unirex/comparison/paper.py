@@ -28,6 +28,8 @@ def other_rows(dataset: str, shown: set[str]) -> list[Published]:
 def remarks(method: Method, dataset: str) -> list[str]:
     """What must be known before a number is held against the printed one."""
     run, found = method.runs[0], []
+    if run.place.data is not None and _plain(run.place.data) != _plain(dataset):
+        found.append(f"These texts are of '{run.place.data}', not {dataset.upper()}: the paper's are others.")
     if run.budgets not in ((), BUDGETS):
         found.append(
             "These budgets are not the paper's (1, 5, 10, 20 and 50 %): do not compare Comp and Suff."
@@ -38,6 +40,15 @@ def remarks(method: Method, dataset: str) -> list[str]:
             "do not compare Comp and Suff."
         )
     return found + [f"Paper: {caveat}" for caveat in published.caveats(dataset)]
+
+
+def _plain(name: str) -> str:
+    """A dataset's name without the signs that people write it with.
+
+    >>> _plain("e-SNLI")
+    'esnli'
+    """
+    return "".join(sign for sign in name.lower() if sign.isalnum())
 
 
 def performance_of(dataset: str) -> str:

@@ -47,6 +47,12 @@ class Place:
         """What the run was drawn with; None if unknown."""
         return self.settings.get("seed")
 
+    @property
+    def data(self) -> str | None:
+        """What the texts are of; None if nobody told."""
+        name = _table(_table(self.saved, "settings"), "data").get("name")
+        return None if name is None else str(name)
+
 
 def find_places(given: Sequence[Given] | Mapping[str, Any], *, evaluation: str | None = None) -> list[Place]:
     """Every evaluation that is meant; a table names them, and may have several seeds under one name."""
@@ -68,14 +74,14 @@ def find_place(given: Given, *, evaluation: str | None = None, name: str | None 
         name, given = split_name(given)
     path = Path(given)
     file = find_records(_chosen(path, evaluation) if path.is_dir() else _file(path))
-    run = run_of(file)
+    run, saved = run_of(file), _saved(file) if file.stem == NAME else {}
     return Place(
         said=str(given),
         read=lambda: read_records(file),
         name=name,
         folder=run or (file if file.stem != NAME else file.parent),
-        settings=read_settings(run / "settings.yaml") if run else {},
-        saved=_saved(file) if file.stem == NAME else {},
+        settings=read_settings(run / "settings.yaml") if run else _table(_table(saved, "settings"), "run"),
+        saved=saved,
     )
 
 
@@ -125,6 +131,12 @@ def run_of(file: Path) -> Path | None:
     home = file.resolve().parent.parent
     known = home.name == EVALUATIONS and (home.parent / "settings.yaml").is_file()
     return home.parent if known else None
+
+
+def _table(saved: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """A part of what was kept; empty if it is not there or is something else."""
+    found = saved.get(name)
+    return found if isinstance(found, Mapping) else {}
 
 
 def _saved(file: Path) -> dict[str, Any]:

@@ -99,7 +99,7 @@ def relative_gain(
     return found
 
 
-def warnings_of(gains: Mapping[str, Gains]) -> list[str]:
+def warnings_of(gains: Mapping[str, Gains], *, missing: Missing = "nan") -> list[str]:
     """What a reader of these gains must know, a sentence each: gated, collapsed, missing, all equal."""
     gated = [
         f"{method} performs below the gate: its gains are 0 and it does not stretch the scale."
@@ -113,17 +113,23 @@ def warnings_of(gains: Mapping[str, Gains]) -> list[str]:
         if one.collapsed and one.fnrg > 0
     ]
     inside = {method: one for method, one in gains.items() if not one.gated}
-    return [*gated, *collapsed, *_missing(inside), *_all_equal(inside)]
+    return [*_alone(gains), *gated, *collapsed, *_missing(inside, missing), *_all_equal(inside)]
 
 
-def _missing(gains: Mapping[str, Gains]) -> list[str]:
+def _alone(gains: Mapping[str, Gains]) -> list[str]:
+    says = "There is one method only: gains are relative to others, so each metric it has gives 0.5."
+    return [says] if len(gains) == 1 else []
+
+
+def _missing(gains: Mapping[str, Gains], how: Missing) -> list[str]:
+    then = "means are over the rest" if how == "skip" else "gains that need it are left out"
     lacking = {method: set(one.missing) for method, one in gains.items()}
     nobody = set.intersection(*lacking.values()) if lacking else set()
-    found = [f"No method has {name}: gains that need it are left out." for name in sorted(nobody)]
+    found = [f"No method has {name}: {then}." for name in sorted(nobody)]
     for method, names in lacking.items():
         if names - nobody:
             missing = ", ".join(sorted(names - nobody))
-            found.append(f"{method} has no {missing}: gains that need it are left out.")
+            found.append(f"{method} has no {missing}: {then}.")
     return found
 
 

@@ -87,14 +87,14 @@ class Figure:
         return paths
 
 
-def short(name: str) -> str:
+def short(name: str, length: int = NAME_LENGTH) -> str:
     """A name that fits into a figure.
 
     >>> short("a"), len(short("a" * 99))
     ('a', 30)
     """
     shown = printable(name)
-    return shown if len(shown) <= NAME_LENGTH else shown[: NAME_LENGTH - 1] + "…"
+    return shown if len(shown) <= length else shown[: length - 1] + "…"
 
 
 @contextmanager
@@ -129,6 +129,7 @@ def drawing(name: str) -> Iterator[None]:
     }
     with matplotlib.rc_context(settings), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing")  # a browser has more signs
+        warnings.filterwarnings("ignore", message="constrained_layout not applied")  # tight, but drawn
         yield
 
 
@@ -185,12 +186,12 @@ def _themed(style: str) -> str:
     return re.sub(r"#[0-9a-f]{6}", lambda found: VARIABLES.get(found[0], found[0]), style)
 
 
-def names(systems: Sequence[str]) -> list[str]:
+def names(systems: Sequence[str], length: int = NAME_LENGTH) -> list[str]:
     """Short names that are still apart.
 
     >>> names(["a" * 40 + "1", "a" * 40 + "2", "b"])[1:]
     ['aaaaaaaaaaaaaaaaaaaaaaaaaaaaa… (2)', 'b']
     """
-    found = list(map(short, systems))
+    found = [short(one, length) for one in systems]
     before = [found[:at].count(name) for at, name in enumerate(found)]
     return [f"{name} ({count + 1})" if count else name for name, count in zip(found, before, strict=True)]

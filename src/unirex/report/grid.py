@@ -19,6 +19,7 @@ from unirex.report.plain import printable
 
 MISSING = "–"
 WIDTH = 100  # of a caption in a terminal
+LONG = 24  # words of more signs may be wrapped on a page; numbers never are
 NUMBERS = ("std", "low", "high")  # beside a value, in CSV
 
 
@@ -195,4 +196,5 @@ def _row(cells: Sequence[Cell]) -> Html:
 def _data(cell: Cell) -> Html:
     text = element("strong", cell.text) if cell.strong else cell.text
     under = [element("small", cell.under)] if cell.under else []
-    return element("td", text, *under, class_="quiet" if cell.quiet else None)
+    kinds = ["quiet"] * cell.quiet + ["words"] * (len(cell.text) > LONG and not cell.numbers)
+    return element("td", text, *under, class_=" ".join(kinds) or None)

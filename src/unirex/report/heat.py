@@ -9,13 +9,15 @@ from typing import Any
 from unirex.report.figures import MUTED, canvas, names
 
 TALLEST = 3.2  # inches; tiles are as high as they are wide, and a row has two maps
+LONGEST = 22  # signs of a name at the side of a map
 LIGHT, DARK, STEEL = "#fdfdfd", "#101010", "#0a3d62"  # of heat maps, the same on every page
 
 
 def heat(panels: Sequence[tuple[str, Sequence[Sequence[float]]]], systems: Sequence[str]) -> Any:
     """Every two systems by how far they agree, in per cent; darker is more."""
-    figure, axes = canvas(len(panels), across=2, height=1.4 + min(0.5 * len(systems), TALLEST))
-    labels, size = names(systems), len(systems)
+    labels, size = names(systems, LONGEST), len(systems)
+    under = 0.04 * max(map(len, labels))  # inches that slanted names take
+    figure, axes = canvas(len(panels), across=2, height=1.1 + under + min(0.5 * size, TALLEST))
     for axis, (title, table) in zip(axes, panels, strict=True):
         for y, row in enumerate(table):
             for x, share in enumerate(row):

@@ -13,11 +13,13 @@ from unirex.report.figures import CARD, INK, MUTED, Look, canvas, names
 
 Number = tuple[float, float, float]  # a value, and how sure it is: low, high
 ACROSS = 4  # reliability diagrams in a row
+LONGEST = 22  # signs of a name above one of them
+TALLEST = 0.3  # the bar of the fullest bin, of the height of its diagram
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One system's numbers along an axis; a floor is drawn as a quiet dotted line."""
+    """One system's numbers along an axis; a floor is drawn as a thin dotted line of its colour."""
 
     name: str
     numbers: Sequence[Number]
@@ -54,7 +56,7 @@ def _line(axis: Any, line: Line) -> None:
     look, x = Look(line.order), range(len(line.numbers))
     values = [value for value, _, _ in line.numbers]
     if line.floor:
-        axis.plot(x, values, color=MUTED, lw=1.1, ls=(0, (1, 2)), zorder=1)
+        axis.plot(x, values, color=look.colour, lw=1.2, ls=(0, (1, 2)), zorder=1)
         return
     axis.plot(x, values, **_style(line.order), zorder=3)
     low, high = ([number[side] for number in line.numbers] for side in (1, 2))
@@ -116,29 +118,47 @@ class Reliability:
 def reliability(systems: Sequence[Reliability]) -> Any:
     """How often each system is right when it is so sure; on the diagonal it knows how sure to be."""
     figure, axes = canvas(len(systems), across=ACROSS, height=2.9)
-    labels = names([one.name for one in systems])
+    labels = names([one.name for one in systems], LONGEST)
     for place, (axis, label, one) in enumerate(zip(axes, labels, systems, strict=True)):
-        look, total = Look(one.order), sum(row.texts for row in one.bins)
+        look = Look(one.order)
         sure, right = [row.confidence for row in one.bins], [row.accuracy for row in one.bins]
-        sizes = [12 + 130 * row.texts / total for row in one.bins]
         axis.plot([0, 1], [0, 1], color=MUTED, lw=1, ls=(0, (4, 3)), zorder=1)
         axis.plot(sure, right, color=look.colour, lw=1.4, zorder=2)
-        axis.scatter(sure, right, s=sizes, color=look.colour, marker=look.marker, lw=0.8, ec=CARD, zorder=3)
+        marks = {"marker": look.marker, "lw": 0.8, "ec": CARD, "clip_on": False}
+        axis.scatter(sure, right, s=45, color=look.colour, **marks, zorder=3)
+        _filled(axis, one)
         axis.set(title=f"{label}\nECE {100 * one.error:.1f} %", xlim=(0, 1.03), ylim=(0, 1.03))
         axis.set(xlabel="confidence", ylabel="" if place % ACROSS else "share right")
         axis.set(xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])
     return figure
 
 
-def dots(rows: Sequence[str], systems: Sequence[Line], *, across: str) -> Any:
-    """One row a class, one mark a system: who finds what."""
+def _filled(axis: Any, one: Reliability) -> None:
+    """How many texts each bin has, as bars at the foot of the diagram."""
+    most = max(row.texts for row in one.bins)
+    for row in one.bins:
+        height, middle = TALLEST * row.texts / most, (row.low + row.high) / 2
+        axis.bar(
+            middle, height, 0.9 * (row.high - row.low), color=Look(one.order).colour, alpha=0.18, zorder=0
+        )
+        axis.text(middle, height + 0.01, f"{row.texts}", ha="center", va="bottom", fontsize=6.5, color=MUTED)
+
+
+def dots(
+    rows: Sequence[str], systems: Sequence[Line], *, across: str, texts: Sequence[int] | None = None
+) -> Any:
+    """One row a class, one mark a system: who finds what; `texts` are how many a class has."""
     figure, (axis,) = canvas(1, across=1, height=1.2 + len(rows) * max(0.34, 0.14 * len(systems)))
     for system in systems:
         look, shift = Look(system.order), _shift(system.order, len(systems))
         places = [place + shift for place in range(len(rows))]
         values = [value for value, _, _ in system.numbers]
-        axis.plot(values, places, look.marker, color=look.colour, mec=CARD, mew=0.8, ms=8, zorder=3)
-    axis.set_yticks(range(len(rows)), names(rows))
+        marks = {"mec": CARD, "mew": 0.8, "ms": 8, "clip_on": False}
+        axis.plot(values, places, look.marker, color=look.colour, **marks, zorder=3)
+    labels = names(rows)
+    if texts is not None:
+        labels = [f"{label}  (n = {count})" for label, count in zip(labels, texts, strict=True)]
+    axis.set_yticks(range(len(rows)), labels)
     axis.set_ylim(len(rows) - 0.4, -0.6)
     axis.set(xlabel=across)
     axis.margins(x=0.04)
@@ -164,7 +184,7 @@ def _legend(figure: Any, systems: Sequence[Line], *, line: bool = True, floor: b
     labels = names([one.name for one in systems])
     if floor:
         handles.append(Line2D([], [], color=MUTED, lw=1.1, ls=(0, (1, 2))))
-        labels.append("random scores")
+        labels.append("random scores, by colour")
     longest = max(map(len, labels), default=1)
     columns = max(1, min(len(labels), 110 // (longest + 6)))
     drawn = figure.legend(handles, labels, loc="outside lower center", ncols=columns)

@@ -1,0 +1,80 @@
+"""Whether evaluations can be held against each other: the same examples, measured in the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from unirex.eraser.outside import REMOVAL as OWN_WAY
+from unirex.errors import UserError
+
+if TYPE_CHECKING:
+    from unirex.comparison.loading import Evaluation
+
+
+def check_ids(one: Evaluation) -> None:
+    """Examples are told apart by their ids."""
+    ids = one.columns.ids
+    if len(set(ids)) < len(ids):
+        seen: set[str] = set()
+        twice = next(name for name in ids if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        raise UserError(
+            f"{one.place.said}: the id '{twice}' comes twice; examples are told apart by their ids."
+        )
+
+
+def check_protocol(found: Sequence[Evaluation]) -> None:
+    """Numbers are comparable only if the same was done to the texts.
+
+    What another tool did to them, nobody can check: its way of removing tokens counts as unknown, and of
+    other budgets than the rest only what is not over all of them counts (`mark_own_budgets`).
+    """
+    measured = [one for one in found if one.removal is not None]
+    ours = [one for one in measured if one.removal != OWN_WAY]
+    _check_equal("budgets", [(one, ", ".join(f"{size:g}" for size in one.budgets)) for one in ours])
+    _check_equal("removal", [(one, str(one.removal)) for one in ours])
+    _check_equal("target", [(one, str(one.summary.seen["target"])) for one in measured])
+
+
+def mark_own_budgets(found: Sequence[Evaluation]) -> None:
+    """Tools that measured at other budgets than ours, or than the first of them if there are none of ours."""
+    measured = [one for one in found if one.removal is not None]
+    ours = [one for one in measured if one.removal != OWN_WAY] or measured[:1]
+    for one in measured:
+        one.own_budgets = one.budgets != ours[0].budgets
+
+
+def over_budgets(key: str) -> bool:
+    """Whether a metric is a mean over all budgets.
+
+    >>> [over_budgets(one) for one in ("csd", "sufficiency/delete", "csd_mean", "csd@20", "auprc")]
+    [True, True, True, False, False]
+    """
+    whole = key.partition("/")[0].removesuffix("_mean").removeprefix("normalised_")
+    return whole in ("comprehensiveness", "sufficiency", "csd", "log_odds")
+
+
+def _check_equal(name: str, told: Sequence[tuple[Evaluation, str]]) -> None:
+    for one, value in told[1:]:
+        if value != told[0][1]:
+            raise UserError(
+                f"{told[0][0].place.said} was measured with {name} {told[0][1]}, {one.place.said} with "
+                f"{value}; evaluate them alike (`unirex evaluate --budgets … --removal … --target …`)."
+            )
+
+
+def check_same(first: Evaluation, other: Evaluation) -> None:
+    """The same id must mean the same text and label."""
+    ours, theirs = np.array(first.texts), np.array(other.texts)[other.order]
+    labels = [other.columns.gold[number] for number in other.order]
+    pairs = zip(first.columns.gold, labels, strict=True)
+    differing = [None not in (a, b) and str(a) != str(b) for a, b in pairs]  # other tools may write 1 as "1"
+    wrong = np.flatnonzero((ours != theirs) | np.array(differing))
+    if wrong.size:
+        what = "label" if differing[wrong[0]] else "text"
+        raise UserError(
+            f"example '{first.columns.ids[wrong[0]]}' has another {what} in {other.place.said} than in "
+            f"{first.place.said}; compare evaluations of the same data."
+        )
