@@ -18,7 +18,7 @@ demo: install
 	$(BIN)/unirex demo --out runs/demo
 
 test: install
-	HF_HUB_OFFLINE=1 $(BIN)/python -m pytest
+	HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
 
 test-real: install
 	@test -n "$(UNIREX_DATA)" || { echo "test-real needs the datasets: UNIREX_DATA=folder make test-real"; exit 1; }

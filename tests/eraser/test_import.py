@@ -126,7 +126,10 @@ def test_double_spaces_need_the_data(tmp_path):
 WRONG = {
     "unknown": (lambda rows: rows[1].update(annotation_id="bb"), r"s\.jsonl:2: no example 'bb' in the data"),
     "twice": (lambda rows: rows.append(rows[0]), r"s\.jsonl:4: 'a' is there twice, first at .*s\.jsonl:1"),
-    "missing": (lambda rows: rows.pop(), r"s\.jsonl: no line for example 'c'; add them, or say to skip"),
+    "missing": (
+        lambda rows: rows.pop(),
+        r"s\.jsonl: no line for example 'c'; add them, or skip them with --missing",
+    ),
     "class": (lambda rows: rows[0].update(classification="MEH"), r"s\.jsonl:1: unknown label 'MEH'"),
     "lacking": (
         lambda rows: rows[0].update(classification_scores={"POS": 1.0}),
