@@ -72,5 +72,5 @@ def notes(data: Splits) -> tuple[str, ...]:
         "grammar that marks the words which decide as it writes them.",
         "A demonstration, not a benchmark: the corpus and SLM-FP's settings were chosen so that the "
         "difference shows within minutes (see the README).",
-        f"Random scores: rationales drawn at random for the same classifier (mean of {DRAWS} draws), the floor.",
+        f"Random scores: rationales drawn at random, same classifier, mean of {DRAWS} draws; the floor.",
     )
