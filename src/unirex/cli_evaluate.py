@@ -17,13 +17,35 @@ from unirex.report.html import count
 from unirex.settings import read_settings
 from unirex.summary import Summary, saved_summary
 
+OF_SYSTEMS: dict[str, object] = {  # options that ask a model, and their defaults
+    "extractor": None,
+    "budgets": None,
+    "removal": None,
+    "beside": None,
+    "number": None,
+    "draws": 5,
+    "probes": [],
+    "target": "predicted",
+}
+OF_TOOLS: dict[str, object] = {"missing": "error", "above": None}
+
 
 def evaluate(options: Namespace) -> int:
     """`unirex evaluate`."""
     asked = [name for name in ("run", "from_records", "predictions") if options[name]]
     if len(asked) != 1:
         raise UserError("evaluate: give one of these: the folder of a system, --from-records, --predictions.")
+    _check_used(options, asked[0])
     return {"run": _system, "from_records": _records, "predictions": _predictions}[asked[0]](options)
+
+
+def _check_used(options: Namespace, asked: str) -> None:
+    """An option that would do nothing is a misunderstanding."""
+    idle = OF_TOOLS if asked == "run" else OF_SYSTEMS if asked == "predictions" else OF_SYSTEMS | OF_TOOLS
+    given = [name for name, usual in idle.items() if options[name] != usual]
+    if given:
+        what = {"run": "--predictions", "from_records": "a system", "predictions": "a system"}[asked]
+        raise UserError(f"--{given[0]} is for evaluating {what}; it would do nothing here.")
 
 
 def _system(options: Namespace) -> int:
@@ -77,8 +99,6 @@ def _predictions(options: Namespace) -> int:
     from unirex.saving import save_stream
 
     _need_data(options)
-    if options.number is not None:
-        raise UserError("--number is for systems; of --predictions every line counts.")
     path, examples = Path(options.predictions), list(evaluated_examples(options))
     labels = list(asked_data(options).info.labels) if options.data in DATASETS else labels_of(examples)
     records = read_predictions(path, examples, labels, missing=options.missing, above=options.above)

@@ -136,6 +136,9 @@ def test_evaluate_needs_one_thing_to_evaluate(trained, reviews, capsys, tmp_path
     assert "give one of these" in fails(capsys, "evaluate", trained, "--from-records", tmp_path)
     assert "needs --data" in fails(capsys, "evaluate", trained)
     assert "no records" in fails(capsys, "evaluate", "--from-records", tmp_path)
+    for idle in (("--removal", "delete"), ("--number", "3"), ("--missing", "skip")):
+        assert f"{idle[0]} is for evaluating" in fails(capsys, "evaluate", "--from-records", tmp_path, *idle)
+    assert "--above is for" in fails(capsys, "evaluate", trained, "--data", reviews, "--above", "0.5")
     assert "unknown probe 'curve'" in fails(
         capsys, "evaluate", trained, "--data", reviews, "--probes", "curve"
     )
