@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -22,6 +22,7 @@ class Tokens:
     sliding: NDArray[np.bool_]  # [T]  part of the text that windows move over; the rest is in every window
     spans: NDArray[np.int32]  # [T, 3]  segment, start, end in characters; empty for special tokens
     rationale: NDArray[np.bool_] | None = None  # [T]  gold
+    given: NDArray[np.float32] | None = None  # [T]  scores that were computed before
 
     def __len__(self) -> int:
         return len(self.input_ids)
@@ -60,6 +61,7 @@ class Batch:
     sliding: Tensor | None = None  # [D, T]  bool; None: no sequence needs windows
     example: Tensor | None = None  # [D]  whose sequence it is; None: each example has one
     choice: Tensor | None = None  # [D]  which of its choices
+    given: Tensor | None = None  # [D, T]  scores that were computed before: a teacher's, a support model's
 
     def tensors(self) -> dict[str, Tensor]:
         """The tensors by name, as a model's forward takes them."""
@@ -114,8 +116,15 @@ def collate(encoded: Sequence[Encoded], pad_token_id: int) -> Batch:
         rationale=padded([nothing if row is None else row for row in gold]),
         has_rationale=torch.tensor([row is not None for row in gold]),
         sliding=padded([row.sliding for row in rows]) if slides else None,
+        given=_given(rows, padded),
         **_choices(encoded),
     )
+
+
+def _given(rows: Sequence[Tokens], padded: Callable[..., Tensor]) -> Tensor | None:
+    """Scores from outside, where every sequence has some."""
+    scores = [row.given for row in rows if row.given is not None]
+    return padded(scores, kind=np.float32) if len(scores) == len(rows) else None
 
 
 def _choices(encoded: Sequence[Encoded]) -> dict[str, Tensor]:

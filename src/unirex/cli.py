@@ -19,7 +19,8 @@ from unirex.cli_data import READING, reading_options
 from unirex.cli_list import KINDS, listed
 from unirex.config import Config
 from unirex.errors import UserError, one_line
-from unirex.methods import method_names, method_settings
+from unirex.extractors import extractor_name
+from unirex.methods.catalogue import family, method_diff, method_names
 from unirex.settings import check_keys, flat, nearest_option, plain, read_settings
 
 METHOD = "slm-fp"
@@ -32,6 +33,8 @@ OWN = (
     "data_seed",
     "out",
     "resume",
+    "force",
+    "stages",
     "threads",
 )  # of `train`, beside the settings
 
@@ -90,14 +93,23 @@ def train_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     dataset_options(parser)
     parser.add_argument("--out", type=str, help="folder for the run; must be new")
     parser.add_argument("--resume", action="store_true", help="go on with the run in --out")
+    parser.add_argument(
+        "--force", action="store_true", help="train anew what is there, stages included; replaces --out"
+    )
+    parser.add_argument(
+        "--stages", type=str, help="folder for the stages of fresh and l2e, to share them (default: in --out)"
+    )
     threads_option(parser)
     parser.add_class_arguments(Config)
     if "train" not in arguments:
         return
     given = checked_file(value_of("--config", arguments))
     method = value_of("--method", arguments) or given.get("method") or METHOD
-    diff = {key: value for key, value in method_settings(method).items() if key != "about"}
-    if diff["extractor"] != (value_of("--extractor", arguments) or given.get("extractor", diff["extractor"])):
+    group = family(method)
+    variant = value_of(f"--{group}.variant", arguments)
+    diff = method_diff(method, {group: {"variant": variant}} if variant else given)
+    asked = value_of("--extractor", arguments) or given.get("extractor", diff["extractor"])
+    if diff["extractor"] != extractor_name(asked):
         diff.pop("extractor_options", None)  # `resolve` keeps those the other extractor knows
     parser.set_defaults(flat(diff, keep=("extractor_options",)))
 
@@ -127,7 +139,11 @@ def checked_file(path: str | None) -> dict[str, Any]:
 
 def evaluate_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     """Options of `evaluate`."""
-    parser.add_argument("run", type=str, nargs="?", help="folder of a trained system")
+    parser.add_argument("run", type=str, nargs="?", help="folder of a trained system, or of any classifier")
+    parser.add_argument("--model", type=str, help="a Hugging Face sequence classifier: a folder or a Hub id")
+    parser.add_argument(
+        "--labels", type=list[bool | int | str], help="of --model: names of its classes, in their order"
+    )
     parser.add_argument(
         "--from-records", type=str, help="no system: compute the metrics of these records again"
     )
@@ -171,7 +187,12 @@ def evaluate_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
 
 def explain_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     """Options of `explain`."""
-    parser.add_argument("run", type=str, help="folder of a trained system")
+    parser.add_argument("run", type=str, nargs="?", help="folder of a trained system, or of any classifier")
+    parser.add_argument("--model", type=str, help="a Hugging Face sequence classifier: a folder or a Hub id")
+    parser.add_argument(
+        "--labels", type=list[bool | int | str], help="of --model: names of its classes, in their order"
+    )
+    parser.add_argument("--pair", action="store_true", help="of --model: two texts belong together")
     parser.add_argument("texts", type=str, nargs="*", help="texts to explain; for pairs, two for each")
     parser.add_argument(
         "--file", type=str, help="a file of texts: JSONL, CSV, TSV, Parquet, or one a line (.txt)"
@@ -182,11 +203,9 @@ def explain_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     parser.add_argument("--number", type=int, help="of --data: the first so many")
     parser.add_argument("--choices", type=list[str], help='answers to choose from: \'["sea", "sky"]\'')
     parser.add_argument(
-        "--budget", type=float, default=20.0, help="size of the rationale, in per cent of the tokens"
+        "--budget", type=float, help="size of the rationale, in per cent of the tokens (default: 20)"
     )
-    parser.add_argument(
-        "--selector", type=str, default="top-k", help="top-k, or best-span for one run of words"
-    )
+    parser.add_argument("--selector", type=str, help="top-k (default), or best-span for one run of words")
     parser.add_argument("--extractor", type=str, help="explain by another algorithm than the system's own")
     parser.add_argument("--extractor_options", type=dict[str, Any], default={}, help="its options")
     parser.add_argument("--json", action="store_true", help="print JSON, one object a line")

@@ -27,7 +27,15 @@ def train(options: Namespace) -> int:
     for name in (*OWN, "config"):
         settings.pop(name, None)
     try:
-        system = fit(options.method, data, out=options.out, resume=options.resume, config=settings)
+        system = fit(
+            options.method,
+            data,
+            out=options.out,
+            resume=options.resume,
+            force=options.force,
+            stages=options.stages,
+            config=settings,
+        )
     except KeyboardInterrupt:
         print(
             "\nunirex: stopped; the same command with --resume goes on from the last epoch.", file=sys.stderr

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
 from jsonargparse import Namespace
 
-from unirex.cli_inputs import asked_data, evaluated_examples, expected, explained_by, first
+from unirex.cli_inputs import (
+    asked_data,
+    asked_system,
+    evaluated_examples,
+    expected,
+    first,
+    fitting,
+    labels_of,
+)
 from unirex.data import DATASETS
-from unirex.data.example import Example, Label
 from unirex.errors import UserError
 from unirex.progress import Progress, tracked
 from unirex.record_files import find_records, read_records
 from unirex.report.html import count
 from unirex.settings import read_settings
 from unirex.summary import Summary, saved_summary
+from unirex.system import System
 
 OF_SYSTEMS: dict[str, object] = {  # options that ask a model, and their defaults
     "extractor": None,
+    "labels": None,
     "budgets": None,
     "removal": None,
     "beside": None,
@@ -32,9 +40,13 @@ OF_TOOLS: dict[str, object] = {"missing": "error", "above": None}
 
 def evaluate(options: Namespace) -> int:
     """`unirex evaluate`."""
-    asked = [name for name in ("run", "from_records", "predictions") if options[name]]
+    asked = [name for name in ("run", "model", "from_records", "predictions") if options[name]]
     if len(asked) != 1:
-        raise UserError("evaluate: give one of these: the folder of a system, --from-records, --predictions.")
+        raise UserError(
+            "evaluate: give one of these: the folder of a system, --model, --from-records, --predictions."
+        )
+    if asked == ["model"]:
+        options.run, asked = options.model, ["run"]  # from here on there is no difference
     _check_used(options, asked[0])
     return {"run": _system, "from_records": _records, "predictions": _predictions}[asked[0]](options)
 
@@ -51,17 +63,16 @@ def _check_used(options: Namespace, asked: str) -> None:
 def _system(options: Namespace) -> int:
     from unirex.evaluation import evaluate_to
     from unirex.probing import PROBES
-    from unirex.system import load
 
     _need_data(options)
-    system = explained_by(load(options.run), options)
+    system = asked_system(options)
     examples = first(evaluated_examples(options), options.number)
-    folder = Path(options.out or Path(options.run) / "evaluation" / evaluation_name(options))
+    folder = Path(options.out or home(system, options.run) / "evaluation" / evaluation_name(options))
     with Progress("evaluating", **expected(examples, options.data, options.number)) as progress:
         summary = evaluate_to(
             folder,
             system,
-            examples,
+            fitting(system, examples, options.data),
             budgets=options.budgets,
             removal=options.removal,
             beside=options.beside,
@@ -74,6 +85,11 @@ def _system(options: Namespace) -> int:
             advance=progress.advance,
         )
     return _told(summary, f"records and metrics in {folder}")
+
+
+def home(system: System, run: str) -> Path:
+    """Where evaluations of it are kept: in its run, but never in the folder of somebody's classifier."""
+    return Path("runs", system.name.partition(" + ")[0].replace("/", "--")) if system.wrapped else Path(run)
 
 
 def _about(options: Namespace) -> dict[str, object]:
@@ -109,12 +125,6 @@ def _predictions(options: Namespace) -> int:
         return _told(summary, told)
     save_stream(Path(options.out), records, summary, formats=options.records)
     return _told(summary, f"{told}; records and metrics in {options.out}")
-
-
-def labels_of(examples: Iterable[Example]) -> list[Label]:
-    """The labels that occur, in their order: numbers by size, all else by name."""
-    found = {one.label for one in examples if one.label is not None}
-    return sorted(found, key=lambda one: (0, one, "") if isinstance(one, int | float) else (1, 0, one))
 
 
 def _need_data(options: Namespace) -> None:

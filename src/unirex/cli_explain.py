@@ -9,7 +9,7 @@ from pathlib import Path
 
 from jsonargparse import Namespace
 
-from unirex.cli_inputs import USUAL, evaluated_examples, expected, explained_by, first
+from unirex.cli_inputs import USUAL, asked_system, evaluated_examples, expected, first, fitting
 from unirex.data import as_columns
 from unirex.data.example import Example
 from unirex.data.tabular import read_inputs
@@ -17,13 +17,14 @@ from unirex.errors import UserError
 from unirex.explanation import Explanation
 from unirex.files import replace_file, write_file
 from unirex.progress import Progress
-from unirex.system import System, as_example, check_budget, load
+from unirex.system import System, as_example, check_budget
 
 
 def explain(options: Namespace) -> int:
     """`unirex explain`."""
+    options.run, options.texts = named_apart(options)
     check_explain(options)
-    system = explained_by(load(options.run), options)
+    system = asked_system(options)
     examples = asked_examples(options, system)
     if options.label_studio and system.model.config.built_layout().choice:
         raise UserError("--label_studio: tasks have labels, not choices; use --out for JSONL.")
@@ -32,12 +33,26 @@ def explain(options: Namespace) -> int:
     size = expected(examples, options.file or options.data, options.number)
     with Progress("explaining", **size, shown=not options.texts and not in_the_way(options)) as progress:
         explanations = system.explain_all(
-            examples, budget=options.budget, selector=options.selector, advance=progress.advance
+            fitting(system, examples, options.file or options.data),
+            budget=options.budget,
+            selector=options.selector,
+            advance=progress.advance,
         )
         said = written(options, examples, explanations)
     if said:
         print(said)
     return 0
+
+
+def named_apart(options: Namespace) -> tuple[str, list[str]]:
+    """What explains and what is explained: the first word is the system, unless --model names one."""
+    if options.model is None:
+        if options.run is None:
+            raise UserError('explain needs a system or --model: unirex explain RUN "a fine film"')
+        return options.run, options.texts
+    if options.run is not None and Path(options.run).is_dir():
+        raise UserError(f"{options.run}: --model names the model already; leave out one of them.")
+    return options.model, [one for one in (options.run, *options.texts) if one is not None]
 
 
 def in_the_way(options: Namespace) -> bool:
@@ -64,7 +79,8 @@ def written(options: Namespace, examples: Iterable[Example], explanations: Itera
 
 def check_explain(options: Namespace) -> None:
     """Something to explain, one place to put it, and nothing to overwrite there."""
-    check_budget(options.budget)
+    if options.budget is not None:
+        check_budget(options.budget)
     if sum(map(bool, (options.texts, options.file, options.data))) != 1:
         raise UserError(
             'explain needs texts, --file or --data: unirex explain RUN "a fine film" | --file texts.csv'
@@ -78,6 +94,10 @@ def check_explain(options: Namespace) -> None:
         raise UserError(f"--{name} is for --data; it has no effect on texts and --file.")
     if options.label_studio:
         check_target(Path(options.label_studio))
+    if options.pair and not options.texts:
+        raise UserError(
+            "--pair is for texts on the command line; of a file name two columns: --columns.text a,b"
+        )
     if options.choices is not None and not options.texts:
         raise UserError("--choices are for texts on the command line; a file has a column for them.")
     if sum(map(bool, (options.json, options.html, options.out, options.label_studio))) > 1:
@@ -95,12 +115,20 @@ def asked_examples(options: Namespace, system: System) -> Iterable[Example]:
     if options.data:
         options.split = options.split or "test"
         return first(evaluated_examples(options), options.number)
-    size = system.model.config.built_layout().segments or 1
+    size = texts_at_a_time(options, system)
     if len(options.texts) % size:
         raise UserError(f"this system reads {size} texts at a time, but there are {len(options.texts)}.")
     groups = (tuple(options.texts[start : start + size]) for start in range(0, len(options.texts), size))
     given = {} if options.choices is None else {"choices": options.choices}
     return [as_example({"segments": group, **given}, number) for number, group in enumerate(groups)]
+
+
+def texts_at_a_time(options: Namespace, system: System) -> int:
+    """How many of the texts belong together: as the system was trained, else one, or two with --pair."""
+    known = system.model.config.built_layout().segments
+    if options.pair and known not in (None, 2):
+        raise UserError(f"--pair: this system was trained on other examples; texts at a time: {known}.")
+    return known or (2 if options.pair else 1)
 
 
 def write_jsonl(path: Path, explanations: Iterable[Explanation]) -> str:

@@ -13,10 +13,11 @@ from jsonargparse import Namespace
 
 from unirex.cli_data import READING, check_apart
 from unirex.data import DATASETS, load_dataset, load_records, stream_records
-from unirex.data.example import Example, Splits
+from unirex.data.example import Example, Label, Splits
 from unirex.data.rows import about_how_many
 from unirex.errors import UserError
-from unirex.system import System
+from unirex.extractors import extractor_name
+from unirex.system import System, load
 
 THREADS = "UNIREX_THREADS"
 USUAL: dict[str, Any] = {  # how data is read if nobody says otherwise
@@ -107,10 +108,55 @@ def expected(examples: Iterable[Example], source: str | None, number: int | None
     return {"total": number}
 
 
+def asked_system(options: Namespace) -> System:
+    """The system or the classifier that was named, with another extractor if one was asked for."""
+    return explained_by(load(options.run or options.model, labels=options.labels), options)
+
+
 def explained_by(system: System, options: Namespace) -> System:
     """The system, with another extractor if one was asked for."""
     if options.extractor is None:
         if options.extractor_options:
             raise UserError("--extractor_options are for --extractor; name one.")
         return system
-    return system.with_extractor(options.extractor, **options.extractor_options)
+    config = system.model.config
+    name = extractor_name(options.extractor)
+    # Naming the one a plain classifier has anyway changes nothing about it.
+    usual = config.extractor_options if system.wrapped and name == config.extractor else {}
+    return system.with_extractor(name, **{**usual, **options.extractor_options})
+
+
+def fitting(system: System, examples: Iterable[Example], source: str) -> Iterable[Example]:
+    """The examples, if their labels are the system's: of a list all are seen before anything is run."""
+    if not system.wrapped:
+        return examples
+    if isinstance(examples, Sequence):
+        check_labels(system, labels_of(examples), source)
+        return examples
+    return (_checked(system, one, source) for one in examples)
+
+
+def _checked(system: System, example: Example, source: str) -> Example:
+    check_labels(system, labels_of([example]), source)
+    return example
+
+
+def check_labels(system: System, found: Sequence[Label], source: str) -> None:
+    """Somebody's classifier has names of its own for the classes; the data must have the same."""
+    known = {(type(one), one) for one in system.labels}
+    if any((type(one), one) not in known for one in found):
+        raise UserError(
+            f"{source}: has labels {named(found)}, but those of the model are {named(system.labels)}; name "
+            """the model's classes in their order as the data does: --labels '["first", "second"]'"""
+        )
+
+
+def named(labels: Iterable[Label]) -> str:
+    """Labels with their types."""
+    return ", ".join(map(repr, labels))
+
+
+def labels_of(examples: Iterable[Example]) -> list[Label]:
+    """The labels that occur, in their order: numbers by size, all else by name."""
+    found = {one.label for one in examples if one.label is not None}
+    return sorted(found, key=lambda one: (0, one, "") if isinstance(one, int | float) else (1, 0, one))

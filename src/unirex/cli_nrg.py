@@ -17,10 +17,12 @@ from unirex.method_tables import read_tables
 from unirex.metrics import METRICS
 from unirex.metrics.relative_gain import (
     FAITHFULNESS,
+    GUARDED,
     PLAUSIBILITY,
     Gains,
     Missing,
     relative_gain,
+    shows_guarded,
     warnings_of,
 )
 from unirex.report.table import table
@@ -88,11 +90,14 @@ def nrg(options: Namespace) -> int:
 
 def shown(report: Report) -> str:
     """The gains as a table, then a line for each note."""
+    heads = {name: name.upper() for name in GAINS}
+    heads |= {"guarded": GUARDED} if shows_guarded(report.gains) else {}
     rows = {
-        method: {name.upper(): getattr(one, name) for name in GAINS} for method, one in report.gains.items()
+        method: {head: getattr(one, name) for name, head in heads.items()}
+        for method, one in report.gains.items()
     }
     parts = [report.dataset] if report.dataset else []
-    parts.append(table(rows, [name.upper() for name in GAINS]))
+    parts.append(table(rows, list(heads.values())))
     parts += [f"note: {one}" for one in report.notes]
     parts += [f"printed otherwise: {_told(one)}" for one in report.disagreements]
     parts += [f"when comparing: {one}" for one in report.caveats]
@@ -159,9 +164,9 @@ def _plain(report: Report) -> dict[str, Any]:
     found = asdict(report)
     for gains in found["gains"].values():
         gains["parts"] = {name: _or_null(value) for name, value in gains["parts"].items()}
-        gains |= {name: _or_null(gains[name]) for name in GAINS}
+        gains |= {name: _or_null(gains[name]) for name in (*GAINS, "guarded")}
     return found
 
 
-def _or_null(value: float) -> float | None:
-    return None if math.isnan(value) else value
+def _or_null(value: float | None) -> float | None:
+    return None if value is None or math.isnan(value) else value

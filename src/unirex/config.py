@@ -56,6 +56,64 @@ class Training:
     strategy: str = "auto"
 
 
+Removed = Literal["attention_mask", "delete", "mask_token", "pad_token", "previous_token"]
+Variant = Literal["original", "unirex"]
+
+
+@dataclass(frozen=True)
+class SGT:
+    """Saliency-guided training.
+
+    Args:
+        variant: as the UNIREX paper runs it, or as its authors published it (SPEC C4).
+    """
+
+    variant: Variant = "unirex"
+
+
+@dataclass(frozen=True)
+class L2E:
+    """Learning to explain: a student imitates an attribution algorithm.
+
+    Args:
+        variant: original: explain the classifier that was taught from; unirex: another one, trained beside
+            the student (SPEC A11 D-13).
+        teacher: the attribution algorithm.
+        teacher_options: its options.
+    """
+
+    variant: Variant = "original"
+    teacher: str = "integrated-gradients"
+    teacher_options: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Fresh:
+    """FRESH: predict from rationales that another model extracted.
+
+    Args:
+        variant: original: a tagger learns the rationales of a support model (SPEC C1); unirex: the support
+            model's attributions are the rationales, in training and after.
+        saliency: how the support model is explained; fresh-p asks people instead.
+        saliency_options: its options.
+    """
+
+    variant: Variant = "original"
+    saliency: str = "integrated-gradients"
+    saliency_options: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class A2R:
+    """A2R: a hard and a soft predictor that must agree.
+
+    Args:
+        variant: as its authors published it (SPEC C2), or as the UNIREX paper runs it (SPEC A11 D-10).
+    """
+
+    variant: Variant = "original"
+
+
 @dataclass(frozen=True)
 class Config:
     """A system: what it is made of and what it is trained for. A method is a small diff of this.
@@ -68,15 +126,26 @@ class Config:
         extractor_options: its options, such as `steps` or `head`.
         budgets: sizes of the rationale, in per cent of the tokens.
         budgets_per_step: train on so many of them, drawn anew each step; null: on all.
+        training_budgets: other sizes to train with; null: the same.
         truncation: what is read of a text longer than that: its head, its tail, both, or all in windows.
         stride: how far windows are apart in tokens; null: three quarters of what a window shows.
         rationale_segments: numbers of the texts that can carry a rationale; null: what the dataset says.
         separators: may separator tokens be part of a rationale? (The released code: yes.)
+        predict_from: the text, or only its rationale of the largest budget (select-predict).
+        rationale_selector: with predict_from=rationale: the highest scores, the best run of tokens, or every
+            score above 0 whatever the budget.
+        selector: how the choice of tokens passes gradients to the extractor: not at all, straight through,
+            or so with Gumbel noise on the scores in training.
+        temperature: of straight_through and gumbel: the chance to be kept is sigmoid(score / temperature).
         removal: how tokens are taken out in training.
         eval_removal: how tokens are taken out in evaluation.
         class_weights: one weight per label, in label order, for every cross-entropy.
         objectives: the terms of the loss.
         training: optimiser, schedule, hardware.
+        sgt: of methods sgt and sgt-p.
+        l2e: of method l2e.
+        fresh: of methods fresh and fresh-p.
+        a2r: of methods a2r and a2r-p.
         seed: of weights, shuffling and dropout.
     """
 
@@ -87,13 +156,22 @@ class Config:
     extractor_options: dict[str, Any] = field(default_factory=dict)
     budgets: tuple[float, ...] = (1, 5, 10, 20, 50)  # SPEC 0
     budgets_per_step: int | None = None
+    training_budgets: tuple[float, ...] | None = None
     truncation: Literal["head", "tail", "head_tail", "windows", "gold_aware"] = "head"  # SPEC A2.6
     stride: int | None = None
     rationale_segments: tuple[int, ...] | None = None
     separators: bool = False  # SPEC A3
-    removal: Literal["attention_mask", "delete", "mask_token", "pad_token"] = "attention_mask"  # SPEC A4
-    eval_removal: Literal["attention_mask", "delete", "mask_token", "pad_token"] = "delete"  # SPEC A4
+    predict_from: Literal["text", "rationale"] = "text"
+    rationale_selector: Literal["top-k", "best-span", "threshold"] = "top-k"
+    selector: Literal["detached", "straight_through", "gumbel"] = "detached"
+    temperature: float = 1.0
+    removal: Removed = "attention_mask"  # SPEC A4
+    eval_removal: Removed = "delete"  # SPEC A4
     class_weights: tuple[float, ...] | None = None
     objectives: Objectives = field(default_factory=Objectives)
     training: Training = field(default_factory=Training)
+    sgt: SGT = field(default_factory=SGT)
+    l2e: L2E = field(default_factory=L2E)
+    fresh: Fresh = field(default_factory=Fresh)
+    a2r: A2R = field(default_factory=A2R)
     seed: int = 0

@@ -43,7 +43,8 @@ def run_demo(out: str | Path = "runs/demo", *, progress: bool = True) -> Path:
     folder, data = Path(out), load_dataset("demo")
     results = {one.name: contest(one, data, folder / one.method, progress=progress) for one in CONTESTANTS}
     rows = {name: row for one in results.values() for name, row in one.rows.items()}
-    print("\n" + table(rows, columns=COLUMNS), flush=True)
+    warnings = [said for one in results.values() for said in one.summary.warnings]
+    print("\n" + table(rows, columns=COLUMNS, warnings=warnings), flush=True)
     report = compare(results).page("A classifier that shows its reasons", remarks=notes(data))
     write_file(folder / "report.html", report)
     return folder / "report.html"

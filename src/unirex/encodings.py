@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -147,6 +147,28 @@ class Encodings(Sequence[Encoded]):
 
     def _column(self, name: str) -> NDArray[Any]:
         return self._columns[name]
+
+
+@dataclass(frozen=True)
+class WithScores(Sequence[Encoded]):
+    """Encoded examples with scores that were computed before: for each, one array a sequence."""
+
+    encodings: Encodings
+    scores: Sequence[Sequence[NDArray[np.float32]]]
+
+    def __len__(self) -> int:
+        return len(self.encodings)
+
+    @overload
+    def __getitem__(self, number: int) -> Encoded: ...
+    @overload
+    def __getitem__(self, number: slice) -> list[Encoded]: ...
+    def __getitem__(self, number: int | slice) -> Encoded | list[Encoded]:
+        if isinstance(number, slice):
+            return [self[one] for one in range(*number.indices(len(self)))]
+        one, given = self.encodings[number], self.scores[number]
+        pairs = zip(one.sequences, given, strict=True)
+        return replace(one, sequences=tuple(replace(tokens, given=scores) for tokens, scores in pairs))
 
 
 @dataclass(frozen=True)

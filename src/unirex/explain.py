@@ -28,7 +28,7 @@ def explanations(
 
     `selected` [D, T] are the tokens the budget keeps; `answers` says what so many logits stand for.
     """
-    answers, probabilities = cache(answers), step.full.logits.float().softmax(-1).tolist()
+    answers, probabilities = cache(answers), step.logits.float().softmax(-1).tolist()
     targets, scores, chosen = step.target.tolist(), step.scores.tolist(), selected.tolist()
     first = 0  # row of the example's first sequence
     for row, (example, one) in enumerate(zip(examples, encoded, strict=True)):

@@ -21,13 +21,14 @@ from unirex.batch import Batch
 from unirex.config import Config
 from unirex.data.layout import Layout
 from unirex.errors import UserError
-from unirex.extractors import build_extractor
+from unirex.extractors import build_extractor, option_names
 from unirex.extractors.attribution import Attribution
 from unirex.models.encoders import encoder_source, load_encoder, load_pretrained, pooler_option
 from unirex.models.task import Pass, TaskModel, position_offset
 from unirex.objectives import OBJECTIVES, Objectives
 from unirex.perturb import Perturber
-from unirex.step import Step
+from unirex.select import Selector
+from unirex.step import SelectPredictStep, Step
 
 
 class RationaleConfig(PreTrainedConfig):
@@ -46,6 +47,7 @@ class RationaleConfig(PreTrainedConfig):
     extractor_options: Any = None
     budgets: Any = (1, 5, 10, 20, 50)
     budgets_per_step: int | None = None
+    training_budgets: Any = None
     separators: bool = False
     removal: str = "attention_mask"
     eval_removal: str = "delete"
@@ -53,6 +55,10 @@ class RationaleConfig(PreTrainedConfig):
     objectives: Any = None
     mask_token_id: int | None = None
     method: str | None = None
+    predict_from: str = "text"
+    rationale_selector: str = "top-k"
+    selector: str = "detached"
+    temperature: float = 1.0
 
     def __post_init__(self, **kwargs: Any) -> None:
         if isinstance(self.encoder, dict):
@@ -61,6 +67,7 @@ class RationaleConfig(PreTrainedConfig):
             self.encoder = AutoConfig.for_model("bert")
         self.labels = tuple(self.labels)
         self.budgets = tuple(self.budgets)
+        self.training_budgets = None if self.training_budgets is None else tuple(self.training_budgets)
         self.extractor_options = dict(self.extractor_options or {})
         self.layout = asdict(self.layout) if isinstance(self.layout, Layout) else dict(self.layout or {})
         self.id2label = {index: str(label) for index, label in enumerate(self.labels)}
@@ -140,9 +147,10 @@ class RationaleModel(PreTrainedModel):
                 layout=layout,
                 labels=tuple(labels),
                 extractor=config.extractor,
-                extractor_options=config.extractor_options,
+                extractor_options=completed_options(config, labels, layout),
                 budgets=config.budgets,
                 budgets_per_step=config.budgets_per_step,
+                training_budgets=config.training_budgets,
                 separators=config.separators,
                 removal=config.removal,
                 eval_removal=config.eval_removal,
@@ -150,11 +158,18 @@ class RationaleModel(PreTrainedModel):
                 objectives=asdict(config.objectives),
                 mask_token_id=tokenizer.mask_token_id,
                 method=method,
+                predict_from=config.predict_from,
+                rationale_selector=config.rationale_selector,
+                selector=config.selector,
+                temperature=config.temperature,
             )
         )
         model.task.encoder = encoder
-        if hasattr(model.extractor, "encoder"):  # Dual LM: the same start, then a life of its own
-            model.extractor.encoder = load_encoder(config.encoder, pooler=False)
+        for part in model.extractor.modules():
+            if isinstance(
+                getattr(part, "encoder", None), PreTrainedModel
+            ):  # the same start, then its own way
+                part.encoder = load_encoder(config.encoder, pooler=False)
         return model
 
     def forward(self, **tensors: Any) -> RationaleOutput:
@@ -163,16 +178,21 @@ class RationaleModel(PreTrainedModel):
         batch = Batch(**{name: tensors[name] for name in names if tensors.get(name) is not None})
         if batch.labels is None:
             step = self.step(batch)
-            return RationaleOutput(logits=step.full.logits, scores=step.scores)
+            return RationaleOutput(logits=step.logits, scores=step.scores)
         step = self.step(
-            batch, target=batch.labels, budgets=self._training_budgets(), views=self.objectives.views()
+            batch,
+            target=batch.labels,
+            budgets=self._training_budgets(),
+            views=self.trained_views(),
+            explores=torch.is_grad_enabled(),
         )
         if not any(True for _ in self.objectives.active()):
             raise UserError("no objective has a weight: there is nothing to train for; give task.weight 1.")
         losses = {name: objective(step).mean() for name, objective in self.objectives.active()}
         weights = {name: objective.weight for name, objective in self.objectives.active()}
         total = torch.stack([weights[name] * loss for name, loss in losses.items()]).sum()
-        return RationaleOutput(loss=total, logits=step.full.logits, losses=losses)
+        answered = bool(self.objectives.task.weight) or not torch.is_grad_enabled()
+        return RationaleOutput(loss=total, logits=step.logits if answered else None, losses=losses)
 
     def step(
         self,
@@ -182,20 +202,35 @@ class RationaleModel(PreTrainedModel):
         budgets: Sequence[float] | None = None,
         removal: str | None = None,
         views: Sequence[str] = ("kept", "dropped"),
+        explores: bool = False,
     ) -> Step:
-        """The batch seen by this system; the target is the prediction unless given."""
+        """The batch seen by this system; the target is the prediction unless given.
+
+        With `explores`, selections that are random in training are drawn.
+        """
         if isinstance(self.extractor, Attribution):
             self.extractor.prepare(self.task)
-        full = Pass(self.task, batch)
-        return Step(
-            full=full,
-            target=full.logits.argmax(-1) if target is None else target,
-            extractor=self.extractor,
-            perturber=self.perturber(removal or self.config.removal),
-            budgets=self.config.budgets if budgets is None else budgets,
-            class_weights=self._class_weights(full.logits),
-            views=views,
+        config = self.config
+        parts: dict[str, Any] = {
+            "full": Pass(self.task, batch),
+            "asked": target,
+            "extractor": self.extractor,
+            "perturber": self.perturber(removal or config.removal),
+            "budgets": config.budgets if budgets is None else budgets,
+            "class_weights": self._class_weights(),
+            "views": views,
+            "selector": Selector(config.selector, config.temperature, explores),
+        }
+        if config.predict_from == "text":
+            return Step(**parts)
+        return SelectPredictStep(
+            **parts, select=config.rationale_selector, answer_budget=max(config.budgets), sampled=explores
         )
+
+    def trained_views(self) -> tuple[str, ...]:
+        """What training asks for beside the whole texts."""
+        asked = self.objectives.views()
+        return tuple(dict.fromkeys(("kept", *asked))) if self.config.predict_from == "rationale" else asked
 
     def perturber(self, removal: str) -> Perturber:
         """How this system takes tokens out of texts."""
@@ -203,14 +238,21 @@ class RationaleModel(PreTrainedModel):
         return Perturber(removal, mask_token_id=self.config.mask_token_id, pad_token_id=pad)  # type: ignore[arg-type]
 
     def _training_budgets(self) -> Sequence[float]:
-        every, some = self.config.budgets, self.config.budgets_per_step
+        every, some = self.config.training_budgets or self.config.budgets, self.config.budgets_per_step
         if not torch.is_grad_enabled() or some is None or some >= len(every):
             return every
         return [every[index] for index in torch.randperm(len(every))[:some].tolist()]
 
-    def _class_weights(self, like: Tensor) -> Tensor | None:
+    def _class_weights(self) -> Tensor | None:
         weights = self.config.class_weights
-        return None if weights is None else like.new_tensor(weights)
+        return None if weights is None else torch.tensor(weights, device=self.device, dtype=self.dtype)
+
+
+def completed_options(config: Config, labels: Sequence[Any], layout: Layout) -> dict[str, Any]:
+    """The extractor's options, with how many logits it needs if it asks and nobody said."""
+    asks = "classes" in option_names(config.extractor)
+    known = {"classes": 1 if layout.choice else len(labels)} if asks else {}
+    return {**known, **config.extractor_options}
 
 
 def checked_length(asked: int | None, encoder: Any) -> int:

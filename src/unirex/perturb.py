@@ -8,6 +8,7 @@ deleting the words. Equal views of a batch are run once, and views of like lengt
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -22,12 +23,13 @@ from unirex.plan import device_limits
 
 log = logging.getLogger(__name__)
 
-Removal = Literal["attention_mask", "delete", "mask_token", "pad_token"]
+Removal = Literal["attention_mask", "delete", "mask_token", "pad_token", "previous_token"]
 REMOVALS = {
     "attention_mask": "nobody sees the token; positions stay",
     "delete": "the token is cut out; positions close up",
     "mask_token": "the mask token stands in its place",
     "pad_token": "the pad token stands in its place",
+    "previous_token": "the last token before it that stays is repeated in its place",
 }
 
 
@@ -47,7 +49,7 @@ class Perturber:
                 "removal 'mask_token': this encoder's tokenizer has no mask token; use 'pad_token'."
             )
 
-    def logits(self, full: Pass, kept: Tensor) -> Tensor:
+    def logits(self, full: Pass, kept: Tensor, *, embeds: Tensor | None = None) -> Tensor:
         """The logits of every view of every sequence.
 
         A text that is read in windows loses its tokens there, and windows that lose none are not run again;
@@ -56,28 +58,37 @@ class Perturber:
         Args:
             full: the whole texts, whose logits are reused for views that keep everything.
             kept: [V, D, T] bool, what each view keeps; what is not `selectable` always stays.
+            embeds: [D, T, H], word embeddings to use instead of the texts' own.
 
         Returns:
             [V, D, C].
         """
         kept = (kept | ~full.batch.selectable) & full.batch.attention_mask
+        own = embeds is None  # then the whole texts need not be run again
+        words = full.embeds if embeds is None else embeds
         if full.windows is None or self.removal == "delete":
-            return self._run(full.task, full.batch, full.embeds, kept, full.text_logits)
-        shown = full.windows.gather(kept)
-        found = self._run(full.task, full.rows, full.row_embeds, shown, full.row_logits)
-        return full.windows.merge_logits(found, shown)
+            known = (lambda: full.text_logits) if own else None
+            return self._run(full.task, full.batch, words, kept, known)
+        shown, known = full.windows.gather(kept), (lambda: full.row_logits) if own else None
+        rows = full.row_embeds if own else full.windows.embeddings(words)
+        return full.windows.merge_logits(self._run(full.task, full.rows, rows, shown, known), shown)
 
-    def _run(self, task: TaskModel, batch: Batch, embeds: Tensor, kept: Tensor, full: Tensor) -> Tensor:
+    def _run(
+        self, task: TaskModel, batch: Batch, embeds: Tensor, kept: Tensor, known: Callable[[], Tensor] | None
+    ) -> Tensor:
+        """Logits [V, D, C] of all views [V, D, T]; those of whole texts are `known`, if asked for."""
         source = torch.arange(kept.shape[1], device=kept.device).repeat(kept.shape[0])  # [V*D]
         rows, owner, back = distinct(kept.flatten(0, 1), source)
         whole = (rows == batch.attention_mask[owner]).all(-1)
-        fewer = (~whole).nonzero().flatten()
-        results = full.new_empty(0, full.shape[-1])
+        if known is None:
+            whole = torch.zeros_like(whole)
+        fewer, results = (~whole).nonzero().flatten(), []
         if len(fewer):
-            results = self._planned(task, batch, embeds, rows[fewer], owner[fewer])
+            results.append(self._planned(task, batch, embeds, rows[fewer], owner[fewer]))
+        if known is not None and len(fewer) < len(rows):
+            results.append(known()[owner[whole]])
         order = torch.cat([fewer, whole.nonzero().flatten()])
-        results = torch.cat([results, full[owner[whole]]])[order.argsort()]  # [U, C]
-        return results[back].unflatten(0, kept.shape[:2])
+        return torch.cat(results)[order.argsort()][back].unflatten(0, kept.shape[:2])
 
     def _planned(self, task: TaskModel, batch: Batch, embeds: Tensor, kept: Tensor, owner: Tensor) -> Tensor:
         """Logits [R, C] of the texts `owner` [R] with only the tokens `kept` [R, T] in them."""
@@ -99,6 +110,8 @@ class Perturber:
         if self.removal in ("mask_token", "pad_token"):
             token = self.mask_token_id if self.removal == "mask_token" else self.pad_token_id
             return substituted(task, batch, embeds, kept[:, :width], owner, int(token or 0))
+        if self.removal == "previous_token":
+            return repeated(batch, embeds, kept[:, :width], owner)
         return masked(batch, kept[:, :width], owner), embeds[:, :width].index_select(0, owner)
 
     def _shortens(self, task: TaskModel, kept: Tensor) -> bool:
@@ -150,6 +163,16 @@ def substituted(
     texts = replace(texts, input_ids=texts.input_ids.masked_fill(hole, token), position_ids=places)
     instead = task.embed(texts.input_ids.new_tensor(token))  # [H]
     return texts, torch.where(hole[..., None], instead, embeds[:, : kept.shape[1]].index_select(0, owner))
+
+
+def repeated(batch: Batch, embeds: Tensor, kept: Tensor, owner: Tensor) -> tuple[Batch, Tensor]:
+    """The first tokens in their places, each removed one replaced by the last before it that stays."""
+    texts = batch.rows(owner, kept.shape[1])
+    places = torch.arange(kept.shape[1], device=kept.device).expand_as(kept)
+    stays = kept | ~texts.attention_mask  # padding is nobody's replacement
+    before = torch.where(stays, places, torch.zeros_like(places)).cummax(-1).values
+    ids = texts.input_ids.gather(1, before)
+    return replace(texts, input_ids=ids, position_ids=places), pick(embeds, owner, before)
 
 
 def drops_exactly(encoder: Any, length: int) -> bool:

@@ -15,7 +15,6 @@ from unirex.streaming import BATCH_SIZE
 from unirex.system import System, check_budget
 
 TASK = "rationale-classification"
-BUDGET = 20.0
 
 
 class RationaleClassificationPipeline(Pipeline):
@@ -44,7 +43,7 @@ class RationaleClassificationPipeline(Pipeline):
         return list(answers) if isinstance(inputs, list | tuple) else answers
 
     def _answers(
-        self, texts: Iterable[Any], *, budget: float = BUDGET, batch_size: int = BATCH_SIZE
+        self, texts: Iterable[Any], *, budget: float | None = None, batch_size: int = BATCH_SIZE
     ) -> Iterator[dict[str, Any]]:
         for one in self._system.explain_all(texts, budget=budget, batch_size=batch_size):
             yield as_answer(one)
@@ -71,7 +70,7 @@ class RationaleClassificationPipeline(Pipeline):
         return {"text": input_}
 
     def _forward(self, input_tensors: dict[str, Any], **_: Any) -> Any:
-        return {"explanation": self._system.explain(input_tensors["text"], budget=BUDGET)}
+        return {"explanation": self._system.explain(input_tensors["text"])}
 
     def postprocess(self, model_outputs: dict[str, Any], **_: Any) -> dict[str, Any]:
         """Plain values."""

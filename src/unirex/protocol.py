@@ -19,7 +19,11 @@ def checked_protocol(
     if draws < 0:
         raise UserError(f"draws {draws}: give how often random scores are drawn, 0 or more.")
     check_probes(probes)
-    trained = system.model.config.removal if system.model.objectives.views() else None
+    if probes and system.model.config.predict_from == "rationale":
+        raise UserError(
+            "probes edit whole texts; this system predicts from its rationale and reads no others."
+        )
+    trained = system.model.config.removal if system.model.trained_views() else None
     others = held_out(system, chosen, trained) if beside is None else beside
     perturbers = [system.model.perturber(name) for name in dict.fromkeys(others) if name != chosen]
     return Protocol(perturbers, draws, tuple(probes), trained)

@@ -138,7 +138,7 @@ def schema(first: dict[str, Any]) -> Any:
     label = native[types.pop()] if len(types) == 1 else None
     number, numbers, texts = pa.float64(), pa.list_(pa.float64()), pa.list_(pa.string())
     table, places = pa.list_(numbers), pa.list_(pa.int32())
-    views = pa.struct({"removal": pa.string(), "removed": table, "kept": table})
+    views = pa.struct({"removal": pa.string(), "removed": table, "kept": table, "whole": table})
     scored = pa.struct(
         {
             "tokens": pa.list_(places),

@@ -10,16 +10,18 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from transformers import PreTrainedModel
 
 from unirex.batch import Encoded, Tokens
 from unirex.data.example import Example, Label
 from unirex.extractors.heuristic import Random
-from unirex.extractors.integrated_gradients import IntegratedGradients
 from unirex.modeling import RationaleModel
+from unirex.models.task import Pass
 from unirex.perturb import Perturber
 from unirex.probing import probe
 from unirex.records import Distributions, Draw, Floats, Probes, Record, Scored, Views
-from unirex.step import Step
+from unirex.select import ranks
+from unirex.step import SelectPredictStep, Step
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ class Cost:
 def costed(model: RationaleModel) -> Iterator[Cost]:
     """What the work inside takes, of all encoders of the model; on a GPU, until it is done."""
     cost, device = Cost(), model.device
-    encoders = [model.task.encoder, *(one for one in [getattr(model.extractor, "encoder", None)] if one)]
+    encoders = [one for one in model.modules() if isinstance(one, PreTrainedModel) and one is not model]
 
     def note(_module: nn.Module, _args: Any, given: dict[str, Any]) -> None:
         rows = given["inputs_embeds"] if given.get("inputs_embeds") is not None else given["input_ids"]
@@ -78,8 +80,8 @@ def batch_records(
     views = zip(*(batch_views(step, by) for by in (step.perturber, *how.beside)), strict=True)
     probes = probe(step, how.probes, examples, encoded) if how.probes else None
     draws = batch_draws(step, examples, encoded, how, known=probes)
-    predicted, targets = step.full.logits.argmax(-1).tolist(), step.target.tolist()
-    probabilities = distributions(step.full.logits[None])
+    predicted, targets = step.logits.argmax(-1).tolist(), step.target.tolist()
+    probabilities = distributions(step.logits[None])
     deltas = convergence_deltas(step)
     for row, (example, one) in enumerate(zip(examples, encoded, strict=True)):
         labels = tuple(answers(len(one.sequences)))
@@ -122,9 +124,10 @@ def batch_scores(step: Step, sequences: Sequence[Tokens]) -> Iterator[Scored]:
 
 def batch_views(step: Step, perturber: Perturber) -> Iterator[Views]:
     """What every example's rationales come to, for one way of removing tokens."""
-    seen = step if perturber is step.perturber else replace(step, perturber=perturber)
+    seen = step if perturber is step.perturber else replace(step, perturber=perturber, asked=step.target)
     both = zip(distributions(seen.dropped_logits), distributions(seen.kept_logits), strict=True)
-    return (Views(perturber.removal, removed, kept) for removed, kept in both)
+    alone = isinstance(step, SelectPredictStep)  # it has no answer to the whole text to compare with
+    return (Views(perturber.removal, removed, kept, kept if alone else None) for removed, kept in both)
 
 
 def batch_draws(
@@ -136,9 +139,26 @@ def batch_draws(
     known: Sequence[Probes] | None,
 ) -> Iterator[tuple[Draw, ...]]:
     """Random scores for every example, so many times over; `known` is what probes said under its own."""
-    steps = [replace(step, extractor=Random(None, seed=number)) for number in range(how.draws)]
+    steps = [
+        replace(step, extractor=random_scores(step, seed=number), asked=step.target)
+        for number in range(how.draws)
+    ]
     drawn = [_draws(one, examples, encoded, how.probes, known) for one in steps]
     return zip(*drawn, strict=True) if drawn else iter([()] * len(encoded))
+
+
+def random_scores(step: Step, *, seed: int) -> Callable[[Pass, Tensor], Tensor]:
+    """Scores that know nothing; where every score above 0 counts, the system's own in random order."""
+    drawn = Random(None, seed=seed)
+    if not (isinstance(step, SelectPredictStep) and step.select == "threshold"):
+        return drawn
+
+    def shuffled(full: Pass, target: Tensor) -> Tensor:
+        places = ranks(drawn(full, target), full.batch.selectable)
+        own = step.scores.masked_fill(~full.batch.selectable, float("-inf")).sort(descending=True).values
+        return own.gather(1, places).masked_fill(~full.batch.selectable, 0.0)
+
+    return shuffled
 
 
 def _draws(
@@ -170,7 +190,8 @@ def cut(rows: Distributions, count: int) -> Distributions:
 
 def cut_views(views: Views, count: int) -> Views:
     """The same for all distributions of a view."""
-    return replace(views, removed=cut(views.removed, count), kept=cut(views.kept, count))
+    whole = None if views.whole is None else cut(views.whole, count)
+    return replace(views, removed=cut(views.removed, count), kept=cut(views.kept, count), whole=whole)
 
 
 def convergence_deltas(step: Step) -> Floats | None:
@@ -178,7 +199,7 @@ def convergence_deltas(step: Step) -> Floats | None:
 
     Of choices, the mean over the sequences of an example.
     """
-    if not isinstance(step.extractor, IntegratedGradients):
+    if not hasattr(step.extractor, "convergence_delta"):
         return None
     found = step.extractor.convergence_delta(step.full, step.target, step.scores).abs().double()
     owner = step.batch.example

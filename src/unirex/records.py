@@ -31,6 +31,7 @@ class Views:
     removal: str
     removed: Distributions  # without the rationale
     kept: Distributions  # from the rationale alone
+    whole: Distributions | None = None  # what both are held against, if it is not the whole text
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,7 @@ class Record:
 
     @property
     def full(self) -> float:
-        """p(target) from the whole text; NaN if nobody told."""
+        """p(target) of what the system answers: from the whole text, if it reads that; NaN if nobody told."""
         return self.of_target([self.probabilities])[0] if self.probabilities else float("nan")
 
     @property
@@ -113,6 +114,11 @@ class Record:
     def removal(self) -> str | None:
         """How tokens are taken out for the main metrics."""
         return self.views[0].removal if self.views else None
+
+    @property
+    def select_predict(self) -> bool:
+        """Whether the system predicts from its rationale alone, and never sees the rest of the text."""
+        return bool(self.views) and self.views[0].whole is not None
 
     @property
     def length(self) -> int:
@@ -182,7 +188,7 @@ def check_record(record: Record) -> Record:
     _check_count("probabilities", record.probabilities, len(record.labels), empty=True)
     _check_numbers("probability", record.probabilities)
     for views in (*record.views, *(draw.views for draw in record.draws)):
-        for rows in (views.removed, views.kept):
+        for rows in (views.removed, views.kept, *(() if views.whole is None else (views.whole,))):
             _check_count("distributions", rows, len(record.budgets))
             for row in rows:
                 _check_count("probabilities", row, len(record.labels))

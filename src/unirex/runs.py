@@ -19,9 +19,22 @@ from unirex.data.example import Splits
 from unirex.data.fingerprint import fingerprint
 from unirex.errors import UserError
 from unirex.files import write_file
-from unirex.settings import plain
+from unirex.settings import merge, plain
 
 PACKAGES = ("unirex", "torch", "transformers", "tokenizers", "lightning", "numpy", "safetensors")
+
+
+WRITTEN = (  # by a run; its stages are kept apart, under the name of their content
+    "run.json",
+    "settings.yaml",
+    "metrics.csv",
+    "gold.json",
+    "checkpoints",
+    "evaluation",
+    "config.json",
+    "model.safetensors",
+    "special_tokens_map.json",
+)
 
 
 @dataclass(frozen=True)
@@ -36,6 +49,7 @@ class Run:
     checkpoints/    while training: the last epoch (to resume) and the best
     config.json, model.safetensors, tokenizer*   the system, once finished
     evaluation/     records and metrics per split
+    stages/         of methods that have several: each a run of its own, named after what went into it
     ```
     """
 
@@ -49,11 +63,14 @@ class Run:
         """Whether training came to its end."""
         return bool(self._saved().get("finished"))
 
-    def check(self, *, resume: bool) -> None:
-        """The folder is free, or holds this very run and it is to be resumed."""
+    def check(self, *, resume: bool, force: bool = False) -> None:
+        """The folder is free, or holds a run that is to be replaced, or this very run to be resumed."""
+        if self._saved() and force:
+            return
         if self._saved() and not resume:
             raise UserError(
-                f"{self.folder} already holds a run; --resume goes on with it, or choose another --out."
+                f"{self.folder} already holds a run; --resume goes on with it, --force replaces it, "
+                "or choose another --out."
             )
         if self._saved():
             self._check_same()
@@ -69,6 +86,16 @@ class Run:
                 yaml.safe_dump({"method": self.method, **plain(self.config)}, sort_keys=False),
             )
             self._write(finished=False)
+
+    def clear(self) -> None:
+        """Remove the run that is there, and what it was evaluated to."""
+        if not self._saved():
+            return
+        for path in [self.folder / name for name in WRITTEN] + list(self.folder.glob("tokenizer*")):
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
 
     def close(self) -> None:
         """Mark the run finished and drop its checkpoints; the system itself has been saved."""
@@ -113,7 +140,8 @@ class Run:
             raise UserError(
                 f"{self.folder} was begun with other data ('{saved['data']['name']}' has changed since)."
             )
-        begun = yaml.safe_load((self.folder / "settings.yaml").read_text("utf-8"))
+        saved_settings = yaml.safe_load((self.folder / "settings.yaml").read_text("utf-8"))
+        begun = merge(plain(Config()), saved_settings)  # an older version knew fewer settings
         now_asked = {"method": self.method, **plain(self.config)}
         for key, (before, now) in differences(begun, now_asked).items():
             raise UserError(

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+
+from unirex.models.task import Pass
 
 
 def budget_counts(tokens: Tensor, budget: float) -> Tensor:
@@ -72,3 +75,47 @@ def above_zero(scores: Tensor, selectable: Tensor, budgets: Sequence[float]) -> 
 
 
 SELECTORS = {"top-k": top_k, "best-span": best_span, "threshold": above_zero}
+
+
+@dataclass(frozen=True)
+class Selector:
+    """How the choice of tokens passes gradients back to their scores (SPEC C9, C10).
+
+    A view runs only the tokens it shows. Straight through, each of these counts as kept with the chance
+    sigmoid(score / temperature): its value stays what it is, and its gradient is how the loss would change,
+    to first order, were the token faded towards padding. So a kept token hears of it from the rationale
+    alone, any other from the text without it.
+
+    Args:
+        name: `detached`, `straight_through` or `gumbel`.
+        temperature: of the chance.
+        explores: draw Gumbel noise now (in training).
+    """
+
+    name: str = "detached"
+    temperature: float = 1.0
+    explores: bool = False
+
+    @property
+    def passes_gradients(self) -> bool:
+        """Whether there is anything to pass them to."""
+        return self.name != "detached" and torch.is_grad_enabled()
+
+    def drawn(self, scores: Tensor) -> Tensor:
+        """The scores to choose by: noisy ones are a sample without replacement (the Gumbel top-k trick)."""
+        if not (self.name == "gumbel" and self.explores):
+            return scores
+        noise = -torch.empty_like(scores).exponential_().log()
+        return scores + noise
+
+    def gated(self, full: Pass, scores: Tensor, *, kept: bool) -> Tensor:
+        """The texts' embeddings [D, T, H], unchanged, with the gradient of keeping (or dropping) tokens."""
+        chance = (scores / self.temperature).sigmoid()
+        chance = chance if kept else 1 - chance
+        return faded(full, chance.detach() - chance)  # exactly 0, but for its gradient
+
+
+def faded(full: Pass, amount: Tensor) -> Tensor:
+    """The texts' embeddings [D, T, H], each token faded towards padding: 0 is not at all, 1 entirely."""
+    pad = full.task.embed(full.batch.input_ids.new_tensor(full.task.encoder.config.pad_token_id or 0))
+    return full.embeds - amount[..., None] * (full.embeds - pad)

@@ -57,9 +57,13 @@ def check_keys(settings: Mapping[str, Any], known: Mapping[str, Any], place: str
 def check_values(config: Config) -> Config:
     """The configuration, if its numbers make sense."""
     check_budgets(config.budgets)
-    some = config.budgets_per_step
-    if some is not None and not 1 <= some <= len(config.budgets):
-        raise UserError(f"budgets_per_step {some}: give a number from 1 to {len(config.budgets)}.")
+    if config.training_budgets is not None:
+        check_budgets(config.training_budgets)
+    some, trained = config.budgets_per_step, config.training_budgets or config.budgets
+    if some is not None and not 1 <= some <= len(trained):
+        raise UserError(f"budgets_per_step {some}: give a number from 1 to {len(trained)}.")
+    if config.temperature <= 0:
+        raise UserError(f"temperature {config.temperature}: must be above 0.")
     training = config.training
     for name in ("epochs", "batch_size", "accumulate"):
         if getattr(training, name) < 1:

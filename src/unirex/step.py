@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -13,7 +14,7 @@ from torch.nn import functional as F
 from unirex.batch import Batch
 from unirex.models.task import Pass
 from unirex.perturb import Perturber
-from unirex.select import top_k
+from unirex.select import SELECTORS, Selector, faded, top_k
 
 
 @dataclass(frozen=True)
@@ -21,27 +22,46 @@ class Step:
     """Each view is computed once, by whoever asks first; what nobody asks for is never run."""
 
     full: Pass
-    target: Tensor  # [B]  gold labels in training, predictions in evaluation
-    extractor: Callable[[Pass, Tensor], Tensor]
+    asked: Tensor | None  # [B]  gold labels in training; None: what the system predicts
+    extractor: Any  # (pass, target) -> scores [D, T]; some offer more, see below
     perturber: Perturber
     budgets: Sequence[float]
     class_weights: Tensor | None = None  # [C]
     views: Sequence[str] = ("kept", "dropped")  # those sure to be asked for are run together
+    selector: Selector = field(default_factory=Selector)
 
     @property
     def batch(self) -> Batch:
         """The whole texts."""
         return self.full.batch
 
+    @property
+    def logits(self) -> Tensor:  # [B, C]
+        """What the system answers."""
+        return self.full.logits
+
+    @cached_property
+    def target(self) -> Tensor:  # [B]
+        """Whose logit is explained and whose probability is followed."""
+        return self.logits.argmax(-1) if self.asked is None else self.asked
+
     @cached_property
     def scores(self) -> Tensor:  # [D, T]
         """How much each token matters; 0 at padding."""
-        return self.extractor(self.full, self.target) * self.batch.attention_mask
+        return self._scored() * self.batch.attention_mask
+
+    def _scored(self) -> Tensor:
+        return self.extractor(self.full, self.target)
 
     @cached_property
     def masks(self) -> Tensor:  # [K, D, T]
-        """One rationale per budget. No gradient flows through the choice."""
-        return top_k(self.scores, self.batch.selectable, self.budgets)
+        """One rationale per budget. No gradient flows through the choice itself."""
+        return top_k(self._drawn, self.batch.selectable, self.budgets)
+
+    @cached_property
+    def _drawn(self) -> Tensor:  # [D, T]
+        """The scores the choice is made by: with noise, if the selector explores."""
+        return self.selector.drawn(self.scores)
 
     @cached_property
     def kept_logits(self) -> Tensor:  # [K, B, C]
@@ -53,6 +73,16 @@ class Step:
         """The prediction from the text without its rationale."""
         return self._view("dropped")
 
+    @cached_property
+    def soft_logits(self) -> Tensor:  # [B, C]
+        """The prediction from the whole text weighed by the scores, where the extractor makes one (A2R)."""
+        return self.extractor.soft_logits(self.full, self.scores)
+
+    @cached_property
+    def gates(self) -> Any:
+        """The distribution over rationales, of an extractor that has one (HardKuma)."""
+        return self.extractor.gates(self.full)
+
     def _view(self, name: str) -> Tensor:
         return self._planned[name] if name in self.views else self._run([name])[name]
 
@@ -61,9 +91,26 @@ class Step:
         return self._run(self.views)
 
     def _run(self, names: Sequence[str]) -> dict[str, Tensor]:  # [K, B, C] each
-        masks = {"kept": self.masks, "dropped": ~self.masks}
-        logits = self.perturber.logits(self.full, torch.cat([masks[name] for name in names]))
-        return dict(zip(names, self.full.task.answer(self.batch, logits).chunk(len(names)), strict=True))
+        if self.selector.passes_gradients:
+            return {name: self._answers(self._shown(name), self._gated(name)) for name in names}
+        logits = self._answers(torch.cat([self._shown(name) for name in names]))
+        return dict(zip(names, logits.chunk(len(names)), strict=True))
+
+    def _shown(self, name: str) -> Tensor:  # [K, D, T]
+        """The tokens a view shows."""
+        return self.masks if name == "kept" else ~self.masks
+
+    def _gated(self, name: str) -> Tensor:  # [D, T, H]
+        """Word embeddings that tell the extractor what each shown token does to a loss."""
+        return self.selector.gated(self.full, self._drawn, kept=name == "kept")
+
+    def _answers(self, shown: Tensor, embeds: Tensor | None = None) -> Tensor:  # [K, B, C]
+        return self.full.task.answer(self.batch, self.perturber.logits(self.full, shown, embeds=embeds))
+
+    @property
+    def task_loss(self) -> Tensor:  # [B]
+        """Cross-entropy of what the system answers."""
+        return self.full_loss
 
     @cached_property
     def full_loss(self) -> Tensor:  # [B]
@@ -87,3 +134,59 @@ class Step:
             logits.flatten(0, -2), target.flatten(), weight=self.class_weights, reduction="none"
         )
         return losses.view(logits.shape[:-1])
+
+
+@dataclass(frozen=True)
+class SelectPredictStep(Step):
+    """A batch seen by a system that predicts from the rationale alone.
+
+    What it says to the rest of a text means nothing, as it never saw one: its rationale is compared with the
+    text that says nothing, which is what `dropped` stands for here.
+    """
+
+    select: str = "top-k"
+    answer_budget: float = 100.0  # the rationale the answer is from
+    sampled: bool = False  # in training: draw the rationale, where the extractor is a distribution (HardKuma)
+
+    @cached_property
+    def sample(self) -> Tensor:  # [D, T]
+        """A rationale drawn from it: exact zeros, exact ones, and values between with gradients."""
+        return self.gates.sample()
+
+    def _scored(self) -> Tensor:
+        if hasattr(self.extractor, "gates"):
+            return self.gates.scores()
+        # There is no prediction before there is a rationale, so none of these extractors asks for it.
+        nobody = self.batch.input_ids.new_zeros(self.batch.examples())
+        return self.extractor(self.full, nobody)
+
+    @cached_property
+    def masks(self) -> Tensor:  # [K, D, T]
+        """One rationale per budget."""
+        return self._masks(self.budgets)
+
+    def _masks(self, budgets: Sequence[float]) -> Tensor:
+        if self.sampled and hasattr(self.extractor, "gates"):
+            return ((self.sample > 0) & self.batch.selectable).expand(len(budgets), *self.sample.shape)
+        return SELECTORS[self.select](self._drawn, self.batch.selectable, budgets)
+
+    @cached_property
+    def logits(self) -> Tensor:  # [B, C]
+        """The answer: the prediction from the rationale of the largest budget it was trained with."""
+        if self.answer_budget in self.budgets:
+            return self.kept_logits[list(self.budgets).index(self.answer_budget)]
+        return self._answers(self._masks([self.answer_budget]))[0]
+
+    @property
+    def task_loss(self) -> Tensor:  # [B]
+        """Cross-entropy of the rationales, averaged over budgets."""
+        return self.kept_loss.mean(0)
+
+    def _shown(self, name: str) -> Tensor:
+        return self.masks if name == "kept" else torch.zeros_like(self.masks)
+
+    def _run(self, names: Sequence[str]) -> dict[str, Tensor]:
+        if not (self.sampled and hasattr(self.extractor, "gates")):
+            return super()._run(names)
+        embeds = faded(self.full, (1 - self.sample) * self.batch.selectable)
+        return {name: self._answers(self._shown(name), embeds) for name in names}

@@ -15,6 +15,7 @@ from unirex.files import write_file
 from unirex.metrics import performance
 from unirex.metrics.uncertainty import mean_std
 from unirex.records import Record
+from unirex.report.cautions import collapse_warning, select_predict_note
 from unirex.report.table import table
 from unirex.tally import Tally
 
@@ -107,11 +108,35 @@ class Summary:
 
         return intervals_of(self.columns)
 
+    @property
+    def select_predict(self) -> bool:
+        """Whether it predicts from its rationale alone."""
+        return self.seen.get("predicts_from") == "rationale"
+
+    @property
+    def collapse(self) -> performance.Collapse | None:
+        """The one answer it gives to (nearly) all texts, if it does."""
+        return self.columns.tally.collapse
+
+    @property
+    def notes(self) -> list[str]:
+        """What its numbers mean other than usual."""
+        raw, sizes = self.metrics.get("comprehensiveness_mean"), self.seen.get("budgets")
+        if not self.select_predict or raw is None or not isinstance(sizes, list):
+            return []
+        return [f"note: {select_predict_note(self.name, raw, len(sizes))}"]
+
+    @property
+    def warnings(self) -> list[str]:
+        """Why its numbers mislead, if they do."""
+        return [] if self.collapse is None else [collapse_warning(self.name, self.collapse)]
+
     def table(self) -> str:
-        """The three desiderata as text, and under it how sure they are."""
+        """The three desiderata as text, and under it how sure they are and what to beware of."""
         rows = self.rows
         shown = [name for name in COLUMNS if any(name in row for row in rows.values())]
-        main = table(rows, columns=shown, intervals={self.name: self.intervals} if self.intervals else None)
+        intervals = {self.name: self.intervals} if self.intervals else None
+        main = table(rows, shown, intervals, notes=self.notes, warnings=self.warnings)
         removals, probed = self.removals(), [name for name in PROBED if name in self.metrics]
         others = [table(removals)] if len(removals) > 1 else []
         others += [table(rows, columns=probed)] if probed else []
@@ -146,6 +171,7 @@ class Summary:
                 name: known({"mean": mean, "std": std}) for name, (mean, std) in self.floor_metrics.items()
             },
             "classes": self.classes(),
+            "collapsed": None if self.collapse is None else self.collapse.label,
             "settings": {**self.facts, **self.seen},
         }
 
@@ -192,4 +218,5 @@ def protocol_of(record: Record) -> dict[str, object]:
         "trained_removal": record.trained_removal,
         "target": "predicted",  # until a record is seen that follows another label
         "draws": len(record.draws),
+        "predicts_from": "rationale" if record.select_predict else "text",
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,17 +20,21 @@ from unirex.encode import TextEncoder
 from unirex.errors import UserError, one_line
 from unirex.explain import explanations
 from unirex.explanation import Explanation
-from unirex.extractors import build_extractor
+from unirex.extractors import build_extractor, extractor_name
 from unirex.modeling import RationaleModel
+from unirex.models.classifier import Classifier
 from unirex.models.encoders import PICKLES, check_complete, quiet_transformers
 from unirex.select import SELECTORS
 from unirex.streaming import BATCH_SIZE, Advance, Answer, stream
+from unirex.wrapping import wrap_classifier
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 Text = str | tuple[str, ...] | Mapping[str, Any] | Example  # what can be explained
 T = TypeVar("T")
+BUDGET = 20.0  # per cent of the tokens in a rationale, if nobody says otherwise
+SAVED = RationaleModel.config_class.model_type  # what `config.json` of a trained system says
 
 
 @dataclass(frozen=True)
@@ -49,6 +54,11 @@ class System:
         """The method it was trained with, and who explains it if that says nothing."""
         method = self.model.config.method or "vanilla"
         return f"vanilla + {self.model.config.extractor}" if method == "vanilla" else method
+
+    @property
+    def wrapped(self) -> bool:
+        """Whether it is somebody's classifier, as it was found: see `unirex.wrapping`."""
+        return isinstance(self.model.task, Classifier)
 
     @property
     def text_encoder(self) -> TextEncoder:
@@ -83,16 +93,18 @@ class System:
 
     @overload
     def explain(  # type: ignore[overload-overlap]
-        self, texts: Text, *, budget: float = ..., selector: str = ...
+        self, texts: Text, *, budget: float | None = ..., selector: str | None = ...
     ) -> Explanation: ...
     @overload
     def explain(
-        self, texts: Iterable[Text], *, budget: float = ..., selector: str = ...
+        self, texts: Iterable[Text], *, budget: float | None = ..., selector: str | None = ...
     ) -> list[Explanation]: ...
     def explain(
-        self, texts: Text | Iterable[Text], *, budget: float = 20, selector: str = "top-k"
+        self, texts: Text | Iterable[Text], *, budget: float | None = None, selector: str | None = None
     ) -> Explanation | list[Explanation]:
         """Predict a text, or several, and name the words that decided: `budget` per cent of the tokens.
+
+        By default 20; a system that predicts from its rationale names what it read.
 
         A text is a string; a pair or more is a tuple of strings; with choices it is an `Example`, or a
         dictionary like `{"text": "Where do fish live?", "choices": ["sea", "sky"]}`.
@@ -105,28 +117,44 @@ class System:
         self,
         texts: Iterable[Text],
         *,
-        budget: float = 20,
-        selector: str = "top-k",
+        budget: float | None = None,
+        selector: str | None = None,
         batch_size: int = BATCH_SIZE,
         advance: Advance | None = None,
     ) -> Iterator[Explanation]:
         """Explanations one by one in the order of the texts, however many: see `stream`."""
-        check_budget(budget)
-        if selector not in SELECTORS:
-            raise UserError(f"unknown selector '{selector}'; known: {', '.join(SELECTORS)}.")
+        size, how = self._chosen(budget, selector)
 
         def explained(
             some: Sequence[Example], encoded: Sequence[Encoded], batch: Batch
         ) -> Iterator[Explanation]:
             step = self.model.step(batch)
-            selected = SELECTORS[selector](step.scores, batch.selectable, [budget])[0]
-            return explanations(step, selected, some, encoded, answers=self.answers, budget=budget)
+            selected = SELECTORS[how](step.scores, batch.selectable, [size])[0]
+            return explanations(step, selected, some, encoded, answers=self.answers, budget=size)
 
         examples = (as_example(text, number) for number, text in enumerate(texts))
         return self.stream(examples, explained, batch_size=batch_size, advance=advance)
 
+    def _chosen(self, budget: float | None, selector: str | None) -> tuple[float, str]:
+        """Size and kind of a rationale: as asked, or as usual; what a predictor reads is fixed."""
+        config = self.model.config
+        if config.predict_from == "rationale":
+            own = float(max(config.budgets)), str(config.rationale_selector)
+            if (own[0] if budget is None else budget, own[1] if selector is None else selector) != own:
+                raise UserError(
+                    f"this system predicts from its rationale ({own[1]}, {own[0]:g} %); it has no other."
+                )
+            return own
+        check_budget(BUDGET if budget is None else budget)
+        if selector is not None and selector not in SELECTORS:
+            raise UserError(f"unknown selector '{selector}'; known: {', '.join(SELECTORS)}.")
+        return BUDGET if budget is None else budget, selector or "top-k"
+
     def with_extractor(self, name: str, **options: Any) -> System:
         """The same classifier explained by another algorithm, which must have nothing to learn."""
+        if self.model.config.predict_from == "rationale":
+            raise UserError("this system predicts from its own rationale; another extractor would change it.")
+        name = extractor_name(name)
         extractor = build_extractor(name, self.model.config.encoder, options)
         if any(True for _ in extractor.parameters()):
             raise UserError(f"extractor '{name}' must be trained; choose one without parameters.")
@@ -140,6 +168,10 @@ class System:
 
     def save_pretrained(self, folder: str | Path) -> None:
         """Write the system to a folder that `unirex.load` and `transformers.pipeline` read."""
+        if self.wrapped:
+            raise UserError(
+                f"{folder}: nothing was trained, so nothing is saved; the model is where it was loaded from."
+            )
         target = Path(folder)
         target.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=target, prefix=".saving-") as draft, quiet_transformers():
@@ -150,29 +182,48 @@ class System:
                 shutil.move(file, target / file.name)
 
 
-def load(folder: str | Path, *, device: str | None = None) -> System:
-    """The system saved in a folder (or on the Hub under this id)."""
-    from transformers import AutoTokenizer
+def load(folder: str | Path, *, device: str | None = None, labels: Sequence[Label] | None = None) -> System:
+    """The system saved in a folder (or on the Hub under this id), or any sequence classifier as one.
 
+    A classifier that was not trained here is explained by integrated gradients, or see `with_extractor`.
+
+    Args:
+        folder: as `unirex train` or `save_pretrained` writes it; or a Hub id.
+        device: where to run it, such as `cuda`.
+        labels: of somebody's classifier, names of its classes in the order of its logits, if not its own.
+    """
     path = check_saved(folder)
-    with quiet_transformers():
-        try:
-            loader: Any = RationaleModel.from_pretrained
-            model, found = loader(path, use_safetensors=True, output_loading_info=True)
-            tokenizer = AutoTokenizer.from_pretrained(path)
-        except (OSError, ValueError, RuntimeError) as error:
-            raise UserError(f"{folder}: could not be loaded as a unirex system: {one_line(error)}") from error
-    check_complete(str(folder), found)
+    model: Any
+    if saved_kind(path) != SAVED:
+        model, tokenizer = wrap_classifier(path, labels=labels)
+    elif labels is None:
+        model, tokenizer = _trained(path)
+    else:
+        raise UserError(f"{folder}: a unirex system has its labels already; labels name a classifier's.")
     model.eval()
     if device:
         model.to(torch.device(device))
     return System(model, tokenizer)
 
 
-def check_saved(folder: str | Path) -> str:
-    """The folder, if a system of this library can be in it."""
-    import json
+def _trained(path: str) -> tuple[RationaleModel, PreTrainedTokenizerBase]:
+    """The model and the tokenizer of a system of this library."""
+    from safetensors import SafetensorError
+    from transformers import AutoTokenizer
 
+    with quiet_transformers():
+        try:
+            loader: Any = RationaleModel.from_pretrained
+            model, found = loader(path, use_safetensors=True, output_loading_info=True)
+            tokenizer = AutoTokenizer.from_pretrained(path)
+        except (OSError, ValueError, RuntimeError, SafetensorError) as error:
+            raise UserError(f"{path}: could not be loaded as a unirex system: {one_line(error)}") from error
+    check_complete(path, found)
+    return model, tokenizer
+
+
+def check_saved(folder: str | Path) -> str:
+    """The folder, if a system or a classifier can be in it."""
     path = Path(folder).expanduser()
     if path.is_file() and path.suffix in PICKLES:
         raise UserError(
@@ -183,20 +234,35 @@ def check_saved(folder: str | Path) -> str:
     if not path.exists():
         if len(path.parts) == 2 and not path.is_absolute() and not path.parent.exists():
             return str(folder)  # may be a Hub id; `runs/typo` is not
-        raise UserError(f"{path}: no such folder; train a system first: unirex train --out {path}")
+        raise UserError(
+            f"{path}: no such folder; train a system first: unirex train --out {path} (a model on the Hub is "
+            "named owner/name)"
+        )
     if not (path / "config.json").is_file():
         unfinished = (path / "checkpoints").is_dir()
         hint = "its training is not finished: unirex train --resume" if unfinished else "no config.json in it"
         raise UserError(f"{path}: not a unirex system ({hint}).")
-    try:
-        kind = json.loads((path / "config.json").read_text("utf-8")).get("model_type")
-    except (ValueError, AttributeError) as error:
-        raise UserError(f"{path / 'config.json'}: not valid JSON ({error}).") from error
-    if kind != "unirex":
-        raise UserError(f"{path}: a '{kind}' model, not a unirex system; use it as --encoder instead.")
     if not list(path.glob("*.safetensors")):
         raise UserError(f"{path}: no model.safetensors in it; pickled weights are never loaded.")
     return str(path)
+
+
+def saved_kind(path: str) -> str:
+    """What family of models is there: `unirex`, or somebody's classifier."""
+    from transformers import AutoConfig
+
+    file = Path(path) / "config.json"
+    try:
+        if file.is_file():
+            return str(json.loads(file.read_text("utf-8")).get("model_type"))
+        with quiet_transformers():
+            return AutoConfig.from_pretrained(path, trust_remote_code=False).model_type
+    except (json.JSONDecodeError, UnicodeDecodeError, AttributeError) as error:
+        raise UserError(f"{file}: not valid JSON ({one_line(error)}).") from error
+    except (OSError, ValueError) as error:
+        raise UserError(
+            f"{path}: no folder here, and not to be had from the Hub: {one_line(error)}"
+        ) from error
 
 
 def as_example(text: object, number: int) -> Example:

@@ -71,6 +71,11 @@ class Tally:
         """Every metric by name; means are over examples that have a value, never over batches."""
         return self._performance() | {name: total.mean for name, total in self.sums.items()}
 
+    @property
+    def collapse(self) -> performance.Collapse | None:
+        """The one answer to (nearly) all texts, if there is one."""
+        return performance.collapse_of(self.confusion)
+
     def _performance(self) -> dict[str, float]:
         """How often the label is right, each label counting the same, and whether it knows."""
         if not self.confusion:

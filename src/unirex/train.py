@@ -15,31 +15,33 @@ from pathlib import Path
 from typing import Any
 
 import lightning.pytorch as pl
+import numpy as np
 import torch
 from lightning.pytorch.callbacks import Callback, EarlyStopping, RichProgressBar
 from lightning.pytorch.plugins.io import CheckpointIO
 from lightning.pytorch.utilities.exceptions import MisconfigurationException
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.utils.data import DataLoader
 
-from unirex.batch import Batch, collate
+from unirex.batch import Batch, Encoded, collate
 from unirex.batching import TOKENS, Batches, by_length, training_batches
 from unirex.config import Config
 from unirex.data.example import Example, Splits
 from unirex.encode import TextEncoder, warn_truncated
-from unirex.encodings import Encodings, encode_all
+from unirex.encodings import Encodings, WithScores, encode_all
 from unirex.errors import UserError, one_line
 from unirex.files import load_state, save_state, write_file
 from unirex.gold import GoldPool, keep_gold, limit_gold
 from unirex.metrics import performance
 from unirex.modeling import RationaleModel
 from unirex.models.encoders import encoder_source, use_flash_attention
-from unirex.models.task import Pass
 from unirex.optimize import build_optimizer, linear_schedule
 from unirex.perturb import drops_exactly
 
 LAST, BEST = "checkpoints/last.safetensors", "checkpoints/best.safetensors"
 MONITOR = "dev"
+Scores = Sequence[Sequence[NDArray[np.float32]]]
 
 
 class Learner(pl.LightningModule):
@@ -60,7 +62,7 @@ class Learner(pl.LightningModule):
         return output.loss
 
     def validation_step(self, batch: dict[str, Tensor], batch_idx: int) -> None:  # noqa: D102
-        predicted = Pass(self.model.task, Batch(**batch)).logits.argmax(-1)
+        predicted = self.model.step(Batch(**batch)).logits.argmax(-1)
         self.answers += zip(batch["labels"].tolist(), predicted.tolist(), strict=True)
 
     def on_validation_epoch_end(self) -> None:  # noqa: D102
@@ -156,7 +158,7 @@ class EpochLines(Callback):
         )
 
 
-def loader(encodings: Encodings, batches: Any, pad_token_id: int) -> DataLoader[Any]:
+def loader(encodings: Sequence[Encoded], batches: Any, pad_token_id: int) -> DataLoader[Any]:
     """Batches as dictionaries of tensors."""
     return DataLoader(
         encodings,  # type: ignore[arg-type]
@@ -175,8 +177,11 @@ def train(
     folder: Path,
     resume: bool = False,
     progress: bool = True,
+    given: Mapping[str, Scores] | None = None,
 ) -> None:
     """Train the model in place; afterwards it holds the weights of the epoch with the best dev score.
+
+    Splits may be `given` token scores that were computed before, for each example one array a sequence.
 
     The folder receives `metrics.csv` and, while training lasts, `checkpoints/`. Ctrl-C raises
     KeyboardInterrupt and leaves the last epoch's checkpoint; with `resume` training goes on from there and
@@ -205,7 +210,9 @@ def train(
     drops_exactly(model.task.encoder, 0)  # tried now, in full precision
     use_flash_attention(model.task.encoder, training.precision)
     with quiet_lightning():
-        train_loader, dev_loader = loader(parts["train"], batches, pad), loader(parts["dev"], order, pad)
+        scored = {name: WithScores(parts[name], scores) for name, scores in (given or {}).items()}
+        shown: Mapping[str, Sequence[Encoded]] = {**parts, **scored}
+        train_loader, dev_loader = loader(shown["train"], batches, pad), loader(shown["dev"], order, pad)
         run(trainer, learner, train_loader, dev_loader, checkpoint)
     model.task.encoder.set_attn_implementation(attention)  # may have been switched for training
     model.eval()
@@ -252,9 +259,11 @@ def run(trainer: pl.Trainer, learner: Learner, train: Any, dev: Any, checkpoint:
 def build_trainer(config: Config, folder: Path, callbacks: list[Callback]) -> pl.Trainer:
     """The Lightning trainer for these settings."""
     training = config.training
+    # A dev score that nothing is trained for says nothing: all epochs are run, and the last is kept.
+    patience = training.patience if config.objectives.task.weight else training.epochs
     # Checked after validation, before `Epochs` writes the checkpoint that must hold its count.
     stop = EarlyStopping(
-        MONITOR, patience=training.patience, mode="max", min_delta=0.0, check_on_train_epoch_end=False
+        MONITOR, patience=patience, mode="max", min_delta=0.0, check_on_train_epoch_end=False
     )
     options: dict[str, Any] = {
         "accelerator": training.accelerator,

@@ -44,27 +44,37 @@ def views_values(record: Record) -> Values:
 
 
 def removal_values(record: Record, views: Views) -> Values:
-    """Comprehensiveness and sufficiency for one way of removing tokens: per budget and over all."""
+    """Comprehensiveness and sufficiency for one way of removing tokens: per budget and over all.
+
+    A system that predicts from its rationale is held against that prediction: its sufficiency is 0 by
+    construction, and its comprehensiveness p(r) - p(empty text).
+    """
     removed, kept = record.of_target(views.removed), record.of_target(views.kept)  # [K] each
-    comp = faithfulness.comprehensiveness(record.full, removed)
-    suff = faithfulness.sufficiency(record.full, kept)
-    odds = faithfulness.log_odds(record.full, removed)
+    full = compared_with(record, views)
+    comp = faithfulness.comprehensiveness(full, removed)
+    suff = faithfulness.sufficiency(full, kept)
+    odds = faithfulness.log_odds(full, removed)
     by_budget = {"comprehensiveness": comp, "sufficiency": suff, "csd": faithfulness.csd(comp, suff)}
     found = {name: float(faithfulness.aopc(values)) for name, values in by_budget.items()}
     found |= {f"{name}_mean": float(faithfulness.aopc(v, divisor="mean")) for name, v in by_budget.items()}
     found["log_odds"] = float(faithfulness.aopc(odds))
     for name, values in (by_budget | {"log_odds": odds}).items():
         found |= {f"{name}@{at:g}": float(v) for at, v in zip(record.budgets, values, strict=True)}
-    return found | normalised_values(record, removed, kept)
+    return found | normalised_values(record, full, removed, kept)
 
 
-def normalised_values(record: Record, removed: Floats, kept: Floats) -> Values:
+def compared_with(record: Record, views: Views) -> Floats:
+    """Per budget: p(target) before anything is removed."""
+    return record.of_target(views.whole) if views.whole is not None else (record.full,) * len(views.kept)
+
+
+def normalised_values(record: Record, full: Floats, removed: Floats, kept: Floats) -> Values:
     """The same as shares of what removing everything does, if that was tried."""
     if record.probes is None or record.probes.empty is None:
         return {}
-    (empty,) = record.of_target([record.probes.empty])
-    comp = normalised.normalised_comprehensiveness(record.full, removed, empty)
-    suff = normalised.normalised_sufficiency(record.full, kept, empty)
+    empty = record.of_target([record.probes.empty]) * len(full)
+    comp = normalised.normalised_comprehensiveness(full, removed, empty)
+    suff = normalised.normalised_sufficiency(full, kept, empty)
     return {
         "normalised_comprehensiveness": float(np.mean(comp)),
         "normalised_sufficiency": float(np.mean(suff)),

@@ -18,7 +18,8 @@ import torch
 
 from planted import planted
 from unirex.batch import Batch
-from unirex.methods import build_system, resolve
+from unirex.methods import resolve
+from unirex.methods.building import build_system
 from unirex.modeling import RationaleModel
 from unirex.plan import Limits
 from unirex.train import train

@@ -78,12 +78,12 @@ def test_the_printed_table_itself_is_read_dataset_by_dataset(capsys):
         "multirc",
         "esnli",
     ]
-    assert cells(out, "UNIREX (SLM-FP)") == ["0.807", "0.940", "0.927", "0.891"]
+    assert cells(out, "UNIREX (SLM-FP)") == ["0.807", "0.940", "0.927", "0.891", "0.889"]
 
 
 def test_the_papers_table_with_what_disagrees(capsys):
     out = run(capsys, "--paper", "sst")
-    assert cells(out, "UNIREX (SLM-FP)") == ["0.807", "0.940", "0.927", "0.891"]
+    assert cells(out, "UNIREX (SLM-FP)") == ["0.807", "0.940", "0.927", "0.891", "0.889"]
     assert "printed otherwise: UNIREX (AA-FP) FNRG 0.339, not 0.692" in out
     assert out.count("printed otherwise") == 1
     assert "note: L2E earns FNRG 0.487" in out
@@ -104,6 +104,15 @@ def test_the_gate(capsys):
     assert cells(out, "A2R+P") == ["0.000"] * 4
     assert "note: A2R+P performs below the gate" in out
     assert "A2R+P earns FNRG 0.500" in run(capsys, "--paper", "cose")
+
+
+def test_collapsed_methods_are_named_and_cnrg_is_shown_without_them(capsys):
+    out = run(capsys, "--paper", "multirc")
+    assert "CNRG guarded" in out.splitlines()[1]
+    assert cells(out, "A2R+P")[-1] == "0.000" and cells(out, "A2R+P")[-2] != "0.000"
+    assert "note: A2R+P earns FNRG" in out
+    assert "note: CNRG guarded is CNRG where collapsed methods get 0" in out
+    assert "CNRG guarded" not in run(capsys, "--paper", "multirc", "--gate", 0.9)
 
 
 def test_chance_of_a_table_of_ones_own(capsys, tmp_path):

@@ -16,7 +16,8 @@ from unirex.data import load_dataset
 from unirex.data.example import Example, Splits
 from unirex.data.named import find_folder
 from unirex.errors import UserError
-from unirex.methods import build_system, resolve
+from unirex.methods import resolve
+from unirex.methods.building import build_system
 from unirex.system import System, load
 
 

@@ -116,7 +116,7 @@ def own_budgets(methods: Sequence[Method]) -> list[str]:
         "of the others: its Comp, Suff and CSD over all budgets are left out."
         for one in methods
         for run in one.runs[:1]
-        if run.own_budgets
+        if run.own_budgets and not run.select_predict
     ]
 
 

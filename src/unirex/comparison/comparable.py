@@ -29,19 +29,25 @@ def check_protocol(found: Sequence[Evaluation]) -> None:
     """Numbers are comparable only if the same was done to the texts.
 
     What another tool did to them, nobody can check: its way of removing tokens counts as unknown, and of
-    other budgets than the rest only what is not over all of them counts (`mark_own_budgets`).
+    other budgets than the rest only what is not over all of them counts (`mark_own_budgets`). A system that
+    predicts from its rationale may have a budget of its own, for which it was trained.
     """
     measured = [one for one in found if one.removal is not None]
     ours = [one for one in measured if one.removal != OWN_WAY]
-    _check_equal("budgets", [(one, ", ".join(f"{size:g}" for size in one.budgets)) for one in ours])
+    free = [one for one in ours if not one.select_predict]
+    _check_equal("budgets", [(one, ", ".join(f"{size:g}" for size in one.budgets)) for one in free])
     _check_equal("removal", [(one, str(one.removal)) for one in ours])
     _check_equal("target", [(one, str(one.summary.seen["target"])) for one in measured])
 
 
 def mark_own_budgets(found: Sequence[Evaluation]) -> None:
-    """Tools that measured at other budgets than ours, or than the first of them if there are none of ours."""
+    """Those measured at other budgets than ours: tools, and systems that predict from their rationale.
+
+    If there are none of ours, at other budgets than the first.
+    """
     measured = [one for one in found if one.removal is not None]
-    ours = [one for one in measured if one.removal != OWN_WAY] or measured[:1]
+    ours = [one for one in measured if one.removal != OWN_WAY]
+    ours = [one for one in ours if not one.select_predict] or ours or measured[:1]
     for one in measured:
         one.own_budgets = one.budgets != ours[0].budgets
 
@@ -54,6 +60,27 @@ def over_budgets(key: str) -> bool:
     """
     whole = key.partition("/")[0].removesuffix("_mean").removeprefix("normalised_")
     return whole in ("comprehensiveness", "sufficiency", "csd", "log_odds")
+
+
+def by_construction(key: str) -> bool:
+    """Whether a metric is what it is whatever was selected, if a system predicts from its rationale alone.
+
+    Sufficiency is 0, its normalised form 1; normalised comprehensiveness is the share of a fall in itself.
+
+    >>> [by_construction(one) for one in ("sufficiency@5", "csd/delete", "comprehensiveness_mean", "auprc")]
+    [True, True, False, False]
+    """
+    return _whole(key) in ("sufficiency", "csd", "normalised_sufficiency", "normalised_comprehensiveness")
+
+
+def against_empty(key: str) -> bool:
+    """Whether a metric of such a system holds its prediction against that for the empty text."""
+    return _whole(key) in ("comprehensiveness", "log_odds")
+
+
+def _whole(key: str) -> str:
+    """The metric without its budget, removal and divisor."""
+    return key.partition("/")[0].partition("@")[0].removesuffix("_mean")
 
 
 def _check_equal(name: str, told: Sequence[tuple[Evaluation, str]]) -> None:

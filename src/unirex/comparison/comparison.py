@@ -15,6 +15,7 @@ from unirex.comparison.method import Method
 from unirex.comparison.significance import Difference, Kind
 from unirex.metrics import METRICS, performance
 from unirex.metrics.relative_gain import FAITHFULNESS, PLAUSIBILITY, Gains, relative_gain, warnings_of
+from unirex.report.cautions import answer
 
 BUDGET = 20.0  # of the highlights, if it was measured
 EXAMPLES = 10_000  # of a page
@@ -50,12 +51,14 @@ class Comparison:
     def differences(self, key: str) -> list[Difference]:
         """Every two methods on one metric, with interval, p-value and corrected p-value.
 
-        Nothing is tested that counts tokens where methods mean different things by a token.
+        Nothing is tested that counts tokens where methods mean different things by a token, and no number
+        that is what it is by construction.
         """
         if by_token(key) and mixed_units(self.methods):
             return []
         if key not in self._tested:
-            self._tested[key] = significance.differences(self.methods, key, kind=self.test, draws=self.draws)
+            ranked = self.ranked(key)
+            self._tested[key] = significance.differences(ranked, key, kind=self.test, draws=self.draws)
         return self._tested[key]
 
     def tests(self) -> list[Difference]:
@@ -64,7 +67,11 @@ class Comparison:
 
     def best(self, key: str) -> set[str]:
         """The methods in bold: the best, and those not told apart from it, if any is significantly worse."""
-        return significance.best(self.methods, key, self.differences(key))
+        return significance.best(self.ranked(key), key, self.differences(key))
+
+    def ranked(self, key: str) -> list[Method]:
+        """The methods that a metric can be held against each other of."""
+        return [one for one in self.methods if one.ranked(key)]
 
     @cached_property
     def gains(self) -> dict[str, Gains]:
@@ -76,7 +83,12 @@ class Comparison:
         if not any(weights):
             return {}
         found = relative_gain(
-            table, performance=(self.performance,), weights=weights, gate=self.gate, chance=self._chance
+            table,
+            performance=(self.performance,),
+            weights=weights,
+            gate=self.gate,
+            chance=self._chance,
+            collapsed=self._constant,
         )
         measured = {key for row in table.values() for key in row}  # nobody lacks what nobody has
         return {
@@ -88,7 +100,8 @@ class Comparison:
     def warnings(self) -> list[str]:
         """What the reader must know: of the examples, of the gains, and of the published numbers."""
         of_gains = [] if self._all_same or not self.gains else [*warnings_of(self.gains), *self._partly]
-        of_paper = printed.remarks(self.methods[0], self.paper) if self.paper else []
+        first = next((one for one in self.methods if not one.select_predict), self.methods[0])
+        of_paper = printed.remarks(first, self.paper) if self.paper else []
         return [*self.notes, *of_gains, *of_paper]
 
     @cached_property
@@ -125,6 +138,15 @@ class Comparison:
     def _all_same(self) -> bool:
         """Whether all methods are the same records, of which gains have nothing to say."""
         return len(self.methods) > 1 and all(same_records(self.methods[0], one) for one in self.methods[1:])
+
+    @property
+    def _constant(self) -> dict[str, str]:
+        """Of the methods that predict: the one answer they gave in every run, or nothing."""
+        found = {one.name: [run.collapse for run in one.runs] for one in self.methods if one.confusion}
+        return {
+            name: f"it answers {answer(all_[0])}" if all_[0] and all(all_) else ""
+            for name, all_ in found.items()
+        }
 
     @property
     def _partly(self) -> list[str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from unirex.comparison import agreement, breakdown
 from unirex.comparison.breakdown import Part
+from unirex.comparison.cautions import in_figures
 from unirex.comparison.method import Method
 from unirex.metrics import metric
 from unirex.report import plots
@@ -50,7 +51,7 @@ def trade_off(found: Comparison) -> Iterator[Figure]:
         "trade-off",
         "Trade-off",
         "Up and to the right is better. Filled: no other method is at least as good in everything shown and "
-        f"better in something (Pareto-optimal). Hollow: one is. {SURE}",
+        f"better in something (Pareto-optimal). Hollow: one is. {SURE}{in_figures(found.methods)}",
         lambda: plots.trade_off(points, heads),
     )
 
@@ -80,7 +81,8 @@ def curves(found: Comparison) -> Iterator[Figure]:
             "curves",
             "Faithfulness by size of the rationale",
             "How far the prediction falls without the rationale (Comp) and from the rationale alone (Suff). "
-            f"A method whose line is on the dotted one of its colour does no better than chance. {SURE}",
+            "A method whose line is on the dotted one of its colour does no better than chance. "
+            f"{SURE}{in_figures(found.methods)}",
             lambda: plots.lines(panels, height=3.6),
         )
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from unirex.columns import Columns
 from unirex.comparison.comparable import (
+    by_construction,
     check_ids,
     check_protocol,
     check_same,
@@ -23,6 +24,7 @@ from unirex.comparison.comparable import (
 from unirex.comparison.likeness import Traits
 from unirex.comparison.places import Place
 from unirex.errors import UserError
+from unirex.metrics.performance import Collapse
 from unirex.summary import Summary
 
 Advance = Callable[[int], object]
@@ -63,14 +65,32 @@ class Evaluation:
         told = self.summary.seen.get("trained_removal")
         return None if told is None else str(told)
 
+    @property
+    def select_predict(self) -> bool:
+        """Whether the system predicts from its rationale alone."""
+        return self.summary.select_predict
+
+    @property
+    def collapse(self) -> Collapse | None:
+        """The one answer it gives to (nearly) all texts, if it does."""
+        return self.summary.collapse
+
     @cached_property
     def metrics(self) -> dict[str, float]:
         """Every metric by name, but for those that cannot be held against the rest."""
         return {name: value for name, value in self.summary.metrics.items() if self.comparable(name)}
 
     def comparable(self, key: str) -> bool:
-        """Whether a metric means the same as elsewhere: one over other budgets does not."""
-        return not (self.own_budgets and over_budgets(key))
+        """Whether a metric means the same as elsewhere: one over other budgets does not.
+
+        Where it is marked anyway, it is shown, but not `ranked`.
+        """
+        return self.select_predict or not (self.own_budgets and over_budgets(key))
+
+    def ranked(self, key: str) -> bool:
+        """Whether a metric can be tested against that of others and be the best."""
+        own = by_construction(key) or (self.own_budgets and over_budgets(key))
+        return not (self.select_predict and own)
 
     def column(self, key: str) -> NDArray[np.float64]:
         """One value for each shared example, NaN where there is none."""

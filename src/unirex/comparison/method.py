@@ -119,6 +119,20 @@ class Method:
         return [row for row in bins.rows if row.texts]
 
     @property
+    def select_predict(self) -> bool:
+        """Whether it predicts from its rationale alone."""
+        return any(run.select_predict for run in self.runs)
+
+    @property
+    def collapsed(self) -> bool:
+        """Whether any of its runs gives one answer to (nearly) all texts."""
+        return any(run.collapse is not None for run in self.runs)
+
+    def ranked(self, key: str) -> bool:
+        """Whether a metric can be tested against that of others and be the best."""
+        return all(run.ranked(key) for run in self.runs)
+
+    @property
     def trained_removals(self) -> list[str]:
         """What training removed tokens by, if it did."""
         return sorted({run.trained_removal for run in self.runs if run.trained_removal is not None})

@@ -30,7 +30,7 @@ def remarks(method: Method, dataset: str) -> list[str]:
     run, found = method.runs[0], []
     if run.place.data is not None and _plain(run.place.data) != _plain(dataset):
         found.append(f"These texts are of '{run.place.data}', not {dataset.upper()}: the paper's are others.")
-    if run.budgets not in ((), BUDGETS):
+    if run.budgets not in ((), BUDGETS) and not run.select_predict:  # of these the paper has one budget too
         found.append(
             "These budgets are not the paper's (1, 5, 10, 20 and 50 %): do not compare Comp and Suff."
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import isnan
 from typing import TYPE_CHECKING
 
+from unirex.comparison.cautions import mark, named, short_notes
 from unirex.comparison.scores import number
 from unirex.report.grid import MISSING, Cell, Grid, Head
 from unirex.report.table import cell, describe, header
@@ -30,7 +31,7 @@ def probed(found: Comparison) -> Grid | None:
     if not keys:
         return None
     body = [row for method in found.methods for row in _rows(method, keys)]
-    return Grid([Head("", "method"), *map(_head, keys)], body, CAPTION)
+    return Grid([Head("", "method"), *map(_head, keys)], body, CAPTION, short_notes(found.methods, keys))
 
 
 def _head(key: str) -> Head:
@@ -39,7 +40,7 @@ def _head(key: str) -> Head:
 
 
 def _rows(method: Method, keys: list[str]) -> list[list[Cell]]:
-    own = [Cell(method.name, under="95 %"), *(number(method, key) for key in keys)]
+    own = [named(method, under="95 %"), *(number(method, key) for key in keys)]
     if not any(key in method.floor for key in keys):
         return [own]
     return [own, [Cell(f"  {FLOOR}", quiet=True), *(_floor(method, key) for key in keys)]]
@@ -48,4 +49,5 @@ def _rows(method: Method, keys: list[str]) -> list[list[Cell]]:
 def _floor(method: Method, key: str) -> Cell:
     value = method.floor.get(key, float("nan"))
     shown = cell(key, value)
-    return Cell(shown, quiet=True, numbers={} if shown == MISSING else {"": value})
+    sign = "" if shown == MISSING else mark(method, key)
+    return Cell(shown, quiet=True, mark=sign, numbers={} if shown == MISSING else {"": value})

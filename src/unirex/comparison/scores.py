@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isnan
 from typing import TYPE_CHECKING
 
+from unirex.comparison import cautions
 from unirex.comparison.method import Method
 from unirex.comparison.paper import other_rows, printed_row
+from unirex.metrics.relative_gain import GUARDED, shows_guarded
 from unirex.published import Published
 from unirex.report.grid import MISSING, Cell, Grid, Head
 from unirex.report.table import between, cell, describe, header
@@ -22,7 +24,9 @@ GAINS = {
     "pnrg": "of plausibility",
     "tnrg": "of task performance",
     "cnrg": "of all three",
+    "guarded": "of all three, where collapsed methods get 0 and do not stretch the scale",
 }
+PLAIN_GAINS = {name: says for name, says in GAINS.items() if name != "guarded"}
 
 
 def blank(_: object) -> Cell:
@@ -54,7 +58,7 @@ def scores(
     columns = _columns(found, told, [*rows, *more], beside=published == "columns")
     body = []
     for method in found.methods:
-        body.append([_name(method), *(one.of_method(method) for one in columns)])
+        body.append([cautions.named(method, under="95 %"), *(one.of_method(method) for one in columns)])
         if method.floor:
             name = Cell(f"  {FLOOR}" if short else f"{method.name}: {FLOOR}", quiet=True)
             body.append([name, *(one.of_floor(method) for one in columns)])
@@ -62,8 +66,14 @@ def scores(
         if row and published == "rows":
             body.append(_printed_line(row, columns))
     body += [_printed_line(row, columns) for row in more]
-    sign = "A star" if published == "rows" else "Bold"
-    return Grid([Head("", "method"), *(one.head for one in columns)], body, caption(found, sign))
+    stars = published == "rows"
+    return Grid(
+        [Head("", "method"), *(one.head for one in columns)],
+        body,
+        caption(found, "A star" if stars else "Bold"),
+        cautions.notes(found, "starred" if stars else "bold"),
+        cautions.warnings(found.methods),
+    )
 
 
 def _columns(
@@ -79,8 +89,9 @@ def _columns(
         columns.append(_metric(found, key, printed_too=not beside))
         if beside and key in known:
             columns.append(_beside(key, told))
+    shown = GAINS if shows_guarded(found.gains) else PLAIN_GAINS
     if found.gains:
-        columns += [_gain(found, name, says) for name, says in GAINS.items()]
+        columns += [_gain(found, name, says) for name, says in shown.items()]
     return columns
 
 
@@ -91,7 +102,7 @@ def _metric(found: Comparison, key: str, *, printed_too: bool) -> Column:
     return Column(
         head,
         lambda method: number(method, key, strong=method.name in strong),
-        (lambda method: _quiet(key, method.floor.get(key))) if scored else blank,
+        (lambda method: _quiet(key, method.floor.get(key), cautions.mark(method, key))) if scored else blank,
         (lambda row: printed_cell(row, key)) if printed_too else blank,
     )
 
@@ -106,14 +117,20 @@ def _beside(key: str, told: dict[str, Published | None]) -> Column:
 
 
 def _gain(found: Comparison, name: str, says: str) -> Column:
-    head = Head(f"{name.upper()} ↑", name, "Relative gain", f"normalised relative gain {says}")
+    head = Head(
+        f"{GUARDED if name == 'guarded' else name.upper()} ↑",
+        name,
+        "Relative gain",
+        f"normalised relative gain {says}",
+    )
     return Column(head, lambda method: share(getattr(found.gains[method.name], name)))
 
 
 def number(method: Method, key: str, *, strong: bool = False) -> Cell:
     """A metric of a method: mean ± standard deviation of its seeds, and its interval over texts."""
     mean, std = method.metrics.get(key, (float("nan"), float("nan")))
-    return bounded(key, mean, std, method.interval(key), strong=strong)
+    found = bounded(key, mean, std, method.interval(key), strong=strong)
+    return found if found.text == MISSING else replace(found, mark=cautions.mark(method, key))
 
 
 def bounded(key: str, mean: float, std: float, bounds: tuple[float, float], *, strong: bool = False) -> Cell:
@@ -168,10 +185,6 @@ def caption(found: Comparison, sign: str) -> str:
     return " ".join(parts)
 
 
-def _name(method: Method) -> Cell:
-    return Cell(method.name, under="95 %")
-
-
 def _printed_line(row: Published, columns: Sequence[Column]) -> list[Cell]:
     return [Cell(f"paper: {row.method}", quiet=True), *(one.of_printed(row) for one in columns)]
 
@@ -180,6 +193,8 @@ def _seeds(method: Method) -> Cell:
     return Cell(str(method.seeds), numbers={"": method.seeds})
 
 
-def _quiet(key: str, value: float | None) -> Cell:
+def _quiet(key: str, value: float | None, mark: str) -> Cell:
     shown = cell(key, value)
-    return Cell(shown, quiet=True, numbers={} if shown == MISSING or value is None else {"": value})
+    if shown == MISSING or value is None:
+        return Cell(shown, quiet=True)
+    return Cell(shown, quiet=True, mark=mark, numbers={"": value})

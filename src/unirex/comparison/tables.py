@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import isnan
 from typing import TYPE_CHECKING
 
-from unirex.comparison import breakdown
+from unirex.comparison import breakdown, cautions
 from unirex.comparison.breakdown import Part, mean_over
 from unirex.comparison.method import Method
 from unirex.comparison.paper import other_rows
@@ -33,10 +34,12 @@ def differences(found: Comparison) -> Grid:
         Head("p corrected", "p_corrected", title="by Holm, for the pairs of methods on this metric"),
         Head("Texts", "texts", title="that both have a value for"),
     ]
-    return Grid(head, [_difference(one) for one in found.tests()], _test_caption(found))
+    names = {one.name: cautions.named(one) for one in found.methods}
+    body = [_difference(one, names) for one in found.tests()]
+    return Grid(head, body, _test_caption(found), cautions.short_notes(found.methods))
 
 
-def _difference(one: Difference) -> list[Cell]:
+def _difference(one: Difference, names: Mapping[str, Cell]) -> list[Cell]:
     about = describe(one.metric)
     turned = (one.difference < 0) != (about is not None and about.direction == "lower")
     first, second = (one.second, one.first) if turned else (one.first, one.second)
@@ -46,8 +49,8 @@ def _difference(one: Difference) -> list[Cell]:
     numbers = {"": apart, "low": low, "high": high}
     return [
         Cell(header(one.metric)),
-        Cell(first),
-        Cell(second),
+        names[first],
+        names[second],
         Cell(
             cell(one.metric, apart), one.significant, under=between(one.metric, (low, high)), numbers=numbers
         ),
@@ -69,8 +72,17 @@ def _test_caption(found: Comparison) -> str:
         f"Paired {found.test} test over the texts both have a value for{few}, two-sided, {_draws(found)}; "
         "several seeds of a method are averaged text by text. Holm's correction is for all pairs of methods "
         "on one metric; marked where it stays below 5 %. Differences are better less worse, with 95 % "
-        "intervals."
+        f"intervals.{_left_out(found)}"
     )
+
+
+def _left_out(found: Comparison) -> str:
+    """Whose numbers are not tested, as they are what they are by construction."""
+    names = [one.name for one in found.methods if not all(one.ranked(key) for key in found.columns)]
+    if not names:
+        return ""
+    said = "Not tested is what is so by construction in systems that predict from their rationale"
+    return f" {said}: {', '.join(names)}."
 
 
 def _draws(found: Comparison) -> str:
@@ -116,9 +128,9 @@ def removals(found: Comparison) -> Grid:
     head += [Head(way, f"{key}/{way}", header(key)) for key in keys for way in ways]
     body = [
         [
-            Cell(method.name),
+            cautions.named(method),
             *([Cell(", ".join(method.trained_removals) or MISSING)] if trained else []),
-            *(_number(key, breakdown.under_removal(method, key, way)) for key in keys for way in ways),
+            *(_of(method, key, breakdown.under_removal(method, key, way)) for key in keys for way in ways),
         ]
         for method in found.methods
     ]
@@ -126,36 +138,40 @@ def removals(found: Comparison) -> Grid:
         "A method can learn to look faithful for the one way of removing tokens it was trained with; numbers "
         "that hold for a way training never used tell more."
     )
-    return Grid(head, body, says)
+    return Grid(head, body, says, cautions.short_notes(found.methods, keys))
 
 
 def classes(found: Comparison) -> Grid:
     """F1 of every label, method by method."""
     reports = [breakdown.by_class(one) for one in found.methods]
     labels = list(dict.fromkeys(label for report in reports for label in report))
-    heads = [Head(one.name, f"{one.name}_f1", "F1 ↑") for one in found.methods]
+    heads = [Head(cautions.head(one), f"{one.name}_f1", "F1 ↑") for one in found.methods]
     body = []
     for label in labels:
         rows = [report.get(label) for report in reports]
         texts = next((row.support for row in rows if row), 0)
         of_label = (_number("macro_f1", row.f1 if row else float("nan")) for row in rows)
         body.append([Cell(str(label)), Cell(str(texts), numbers={"": texts}), *of_label])
-    return Grid([Head("Label", "label"), Head("Texts", "texts"), *heads], body)
+    head = [Head("Label", "label"), Head("Texts", "texts"), *heads]
+    return Grid(head, body, notes=cautions.short_notes(found.methods))
 
 
 def lengths(found: Comparison, keys: Sequence[str]) -> Grid:
     """The desiderata by length of the text."""
     parts = breakdown.by_length(found.methods[0].lengths)
-    heads = [Head(one.name, f"{one.name}_{key}", header(key)) for key in keys for one in found.methods]
+    heads = [
+        Head(cautions.head(one), f"{one.name}_{key}", header(key)) for key in keys for one in found.methods
+    ]
     body = [
         [
             Cell(part.name),
             Cell(str(part.texts), numbers={"": part.texts}),
-            *(_number(key, mean_over(one, key, part)) for key in keys for one in found.methods),
+            *(_of(one, key, mean_over(one, key, part)) for key in keys for one in found.methods),
         ]
         for part in parts
     ]
-    return Grid([Head("Tokens", "tokens"), Head("Texts", "texts"), *heads], body)
+    head = [Head("Tokens", "tokens"), Head("Texts", "texts"), *heads]
+    return Grid(head, body, notes=cautions.short_notes(found.methods, keys))
 
 
 def outcomes(found: Comparison, keys: Sequence[str]) -> Grid:
@@ -163,16 +179,23 @@ def outcomes(found: Comparison, keys: Sequence[str]) -> Grid:
     head = [Head("", "method")]
     head += [Head(name, f"texts_{name}", "Texts") for name in ("right", "wrong")]
     head += [Head(name, f"{key}_{name}", header(key)) for key in keys for name in ("right", "wrong")]
-    return Grid(head, [_outcome(method, breakdown.by_outcome(method), keys) for method in found.methods])
+    body = [_outcome(method, breakdown.by_outcome(method), keys) for method in found.methods]
+    return Grid(head, body, notes=cautions.short_notes(found.methods, keys))
 
 
 def _outcome(method: Method, parts: Sequence[Part], keys: Sequence[str]) -> list[Cell]:
     counts = [Cell(str(part.texts), numbers={"": part.texts}) for part in parts]
     return [
-        Cell(method.name),
+        cautions.named(method),
         *counts,
-        *(_number(key, mean_over(method, key, part)) for key in keys for part in parts),
+        *(_of(method, key, mean_over(method, key, part)) for key in keys for part in parts),
     ]
+
+
+def _of(method: Method, key: str, value: float) -> Cell:
+    """A number of a method, marked if it does not mean what it seems to."""
+    found = _number(key, value)
+    return replace(found, mark=cautions.mark(method, key)) if found.numbers else found
 
 
 def _number(key: str, value: float) -> Cell:

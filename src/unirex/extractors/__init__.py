@@ -10,6 +10,17 @@ from unirex.registry import Registry
 if TYPE_CHECKING:
     from torch import nn
 
+ALIASES = {
+    "grad": "gradient",
+    "saliency": "gradient",
+    "ixg": "input-x-gradient",
+    "ig": "integrated-gradients",
+    "shap": "kernel-shap",
+    "rollout": "attention-rollout",
+    "loo": "occlusion",
+    "dlm": "dual-lm",
+    "slm": "shared-lm",
+}
 EXTRACTORS = Registry(
     "extractor",
     {
@@ -17,13 +28,33 @@ EXTRACTORS = Registry(
         "input-x-gradient": "unirex.extractors.input_x_gradient:InputXGradient",
         "integrated-gradients": "unirex.extractors.integrated_gradients:IntegratedGradients",
         "deeplift": "unirex.extractors.deeplift:DeepLift",
+        "gradient-shap": "unirex.extractors.gradient_shap:GradientShap",
+        "occlusion": "unirex.extractors.occlusion:Occlusion",
+        "lime": "unirex.extractors.lime:Lime",
+        "kernel-shap": "unirex.extractors.kernel_shap:KernelShap",
+        "attention": "unirex.extractors.attention:Attention",
+        "attention-rollout": "unirex.extractors.attention_rollout:AttentionRollout",
         "random": "unirex.extractors.heuristic:Random",
         "gold": "unirex.extractors.heuristic:Gold",
         "inverse": "unirex.extractors.heuristic:Inverse",
         "dual-lm": "unirex.extractors.dual_lm:DualLM",
         "shared-lm": "unirex.extractors.shared_lm:SharedLM",
+        "bucket-tagger": "unirex.extractors.bucket_tagger:BucketTagger",
+        "a2r": "unirex.extractors.a2r_selector:A2RSelector",
+        "hard-kuma": "unirex.extractors.hard_kuma:HardKuma",
+        "support": "unirex.extractors.support:Support",
+        "given": "unirex.extractors.given:Given",
     },
 )
+
+
+def extractor_name(name: str) -> str:
+    """The extractor a short name stands for.
+
+    >>> extractor_name("ig"), extractor_name("occlusion")
+    ('integrated-gradients', 'occlusion')
+    """
+    return ALIASES.get(name, name)
 
 
 def build_extractor(name: str, encoder_config: Any, options: dict[str, Any]) -> nn.Module:

@@ -57,6 +57,25 @@ class Attribution(nn.Module):
         raise NotImplementedError
 
 
+class FromBaseline(Attribution):
+    """An attribution of the way from the baseline to the text: it should add up to what the way changes."""
+
+    def convergence_delta(self, full: Pass, target: Tensor, scores: Tensor | None = None) -> Tensor:
+        """How far the attributions are from summing up to F(x) - F(baseline): [D], 0 is exact.
+
+        `scores` [D, T], if they are at hand and plain sums, save computing the attributions again.
+        """
+        chosen = full.text_target(target)
+        with torch.no_grad():
+            whole = target_logits(full.task, full.batch, embeddings(full), chosen)
+            nothing = target_logits(full.task, full.batch, baseline(full), chosen)
+        if scores is not None and self.pooling is None:
+            return scores.sum(-1) - (whole - nothing)
+        with torch.enable_grad():
+            attributions = self.attribute(full, chosen, create_graph=False).detach()
+        return attributions.sum((-2, -1)) - (whole - nothing)
+
+
 @contextmanager
 def constant(model: nn.Module) -> Iterator[None]:
     """The model with constant weights: passes keep nothing for gradients nobody asks for."""
@@ -110,21 +129,46 @@ def line_gradient(
 ) -> Tensor:
     """The weighted sum of gradients at points between two texts: [D, T, H].
 
-    The points of all texts are rows like any others: sorted by length, run in chunks of bounded size.
-
     Args:
         full: the batch.
         start: [D, T, H]; None: every point is the end.
         end: [D, T, H].
-        line: points from 0 (start) to 1 (end), each with its weight.
+        line: points from 0 (start) to 1 (end), each with its weight; the same for all texts.
         target: [D], the logit that is differentiated.
         create_graph: as in `Attribution`.
     """
+    points, weights = torch.tensor(line, dtype=end.dtype, device=end.device)[..., None].unbind(1)
+    return path_gradient(
+        full, (start, end), points.expand(-1, len(end)), weights, target, create_graph=create_graph
+    )
+
+
+def path_gradient(
+    full: Pass,
+    ends: tuple[Tensor | None, Tensor],
+    points: Tensor,
+    weights: Tensor,
+    target: Tensor,
+    *,
+    create_graph: bool,
+) -> Tensor:
+    """The weighted sum of gradients at points that each text has for itself: [D, T, H].
+
+    The points of all texts are rows like any others: sorted by length, run in chunks of bounded size.
+
+    Args:
+        full: the batch.
+        ends: where the lines start and end, as in `line_gradient`.
+        points: [S, D], from 0 (start) to 1 (end).
+        weights: [S, D] or [S, 1].
+        target: [D], the logit that is differentiated.
+        create_graph: as in `Attribution`.
+    """
+    start, end = ends
     if not create_graph:  # constants: the line need not be tied to the embedding matrix
         end, start = end.detach(), None if start is None else start.detach()
-    points, weights = torch.tensor(line, dtype=end.dtype, device=end.device).T
-    texts = torch.arange(len(target), device=target.device).repeat(len(line))  # [S*D]
-    points, weights = (one.repeat_interleave(len(target))[:, None, None] for one in (points, weights))
+    texts = torch.arange(len(target), device=target.device).repeat(len(points))  # [S*D]
+    points, weights = (one.expand(-1, len(target)).reshape(-1, 1, 1) for one in (points, weights))
     total = torch.zeros_like(end)
     chunks = chunked(full.task.encoder, full.batch.lengths()[texts], end.shape[1])
     for rows, width in chunks.chunks:

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from unirex.batch import Batch
 from unirex.errors import UserError
-from unirex.extractors.attribution import Attribution, baseline, embeddings
+from unirex.extractors.attribution import FromBaseline, baseline, embeddings
 from unirex.models.task import Pass, TaskModel, chunked, pad_right
 
 
@@ -27,11 +27,12 @@ class _FromEmbeddings(nn.Module):
         return self.task(self.batch.rows(several), embeds)
 
 
-class DeepLift(Attribution):
+class DeepLift(FromBaseline):
     """captum's DeepLift on word embeddings.
 
     Its rules reach only activations that are modules captum knows; elsewhere (attention, layer norm, GELU)
-    it is gradient × difference to the baseline, so its scores need not add up (SPEC A5).
+    it is gradient × difference to the baseline, so its scores need not add up; `convergence_delta` says by
+    how much (SPEC A5).
 
     Args:
         encoder_config: the encoder's configuration.

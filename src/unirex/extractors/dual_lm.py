@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from torch import Tensor, nn
+from torch import Tensor
 
-from unirex.batch import Batch
-from unirex.models.encoders import pooler_option
+from unirex.extractors.own_encoder import OwnEncoder
 from unirex.models.heads import build_head
-from unirex.models.task import Pass, encode, in_chunks
+from unirex.models.task import Pass
 
 
-class DualLM(nn.Module):
+class DualLM(OwnEncoder):
     """A token scorer with an encoder of its own; shares nothing with the task model.
 
     Args:
@@ -22,19 +21,9 @@ class DualLM(nn.Module):
     """
 
     def __init__(self, encoder_config: Any, *, head: str = "linear", dropout: float = 0.0) -> None:
-        from transformers import AutoModel
-
-        super().__init__()
-        options = pooler_option(encoder_config, pooler=False)
-        self.encoder = AutoModel.from_config(encoder_config, **options)
+        super().__init__(encoder_config)
         self.head = build_head(head, encoder_config.hidden_size, 1, dropout=dropout)
 
     def forward(self, full: Pass, target: Tensor) -> Tensor:
         """Scores [D, T], as logits; a long text is read in the same windows as by the task model."""
-        embeds = self.encoder.get_input_embeddings()(full.rows.input_ids)
-        states = in_chunks(self.encoder, full.rows, embeds, self._states)[0]
-        windows = full.windows
-        return self.head(states if windows is None else windows.merge_states(states)).squeeze(-1)
-
-    def _states(self, batch: Batch, embeds: Tensor) -> tuple[Tensor]:
-        return (encode(self.encoder, batch, embeds).last_hidden_state,)
+        return self.head(self.states(full)).squeeze(-1)

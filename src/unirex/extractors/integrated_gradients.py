@@ -5,12 +5,11 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-import torch
 from numpy.polynomial.legendre import leggauss
 from torch import Tensor
 
 from unirex.errors import UserError
-from unirex.extractors.attribution import Attribution, baseline, embeddings, line_gradient, target_logits
+from unirex.extractors.attribution import FromBaseline, baseline, embeddings, line_gradient
 from unirex.models.task import Pass
 
 
@@ -25,7 +24,7 @@ def quadrature(steps: int) -> tuple[tuple[float, float], ...]:
     return tuple((float(1 + p) / 2, float(w) / 2) for p, w in zip(points, weights, strict=True))
 
 
-class IntegratedGradients(Attribution):
+class IntegratedGradients(FromBaseline):
     """Gradients averaged along the straight line from the baseline to the text (SPEC A5).
 
     Args:
@@ -47,18 +46,3 @@ class IntegratedGradients(Attribution):
         """(e - e') · mean gradient on the line, [D, T, H]; exactly 0 at special tokens."""
         embeds, start, line = embeddings(full), baseline(full), quadrature(self.steps)
         return (embeds - start) * line_gradient(full, start, embeds, line, target, create_graph=create_graph)
-
-    def convergence_delta(self, full: Pass, target: Tensor, scores: Tensor | None = None) -> Tensor:
-        """How far the attributions are from summing up to F(x) - F(baseline): [D], 0 is exact.
-
-        `scores` [D, T], if they are at hand and plain sums, save computing the attributions again.
-        """
-        chosen = full.text_target(target)
-        with torch.no_grad():
-            whole = target_logits(full.task, full.batch, embeddings(full), chosen)
-            nothing = target_logits(full.task, full.batch, baseline(full), chosen)
-        if scores is not None and self.pooling is None:
-            return scores.sum(-1) - (whole - nothing)
-        with torch.enable_grad():
-            attributions = self.attribute(full, chosen, create_graph=False).detach()
-        return attributions.sum((-2, -1)) - (whole - nothing)

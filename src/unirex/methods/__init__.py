@@ -1,55 +1,25 @@
-"""Methods of the paper by name: each a small YAML diff of the default settings."""
+"""Methods: `fit(name, data)` trains any of them. Each is a small YAML file; some are trained in stages."""
 
 from __future__ import annotations
 
 import os
 import tempfile
 from collections.abc import Mapping
-from importlib.resources import files
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
 from unirex.config import Config
-from unirex.errors import UserError, unknown
-from unirex.extractors import known_options
-from unirex.settings import build_config, merge, read_settings
+from unirex.errors import UserError
+from unirex.methods.catalogue import method_diff, method_names, method_settings, resolve
+from unirex.methods.checks import check_trainable
 
 if TYPE_CHECKING:
     from unirex.data.example import Splits
+    from unirex.methods.stages import Stages
     from unirex.system import System
 
-
-def method_names() -> list[str]:
-    """The methods that can be fitted."""
-    found = [file.name for file in files(__name__).iterdir() if file.name.endswith(".yaml")]
-    order = {"vanilla": 0, "aa": 1, "dlm": 2, "slm": 3}
-    names = [name.removesuffix(".yaml") for name in found]
-    return sorted(names, key=lambda name: (order.get(name.split("-")[0], 9), name))
-
-
-def method_settings(name: str) -> dict[str, Any]:
-    """What a method sets differently from the defaults, and `about`: what it is."""
-    if name not in method_names():
-        raise unknown("method", name, method_names())
-    return yaml.safe_load((files(__name__) / f"{name}.yaml").read_text("utf-8"))
-
-
-def resolve(
-    method: str, config: str | Path | Mapping[str, Any] | None, settings: Mapping[str, Any]
-) -> Config:
-    """Defaults, then the method, then a configuration file or table, then single settings."""
-    diff = {key: value for key, value in method_settings(method).items() if key != "about"}
-    given = dict(read_settings(config) if isinstance(config, str | Path) else config or {})
-    named = given.pop("method", method)
-    if named != method:
-        raise UserError(f"the configuration is for method '{named}', not '{method}'.")
-    asked = merge(given, settings)
-    extractor = asked.get("extractor", diff["extractor"])
-    if extractor != diff["extractor"]:  # it may not have all the options of the method's own
-        diff["extractor_options"] = known_options(extractor, diff.get("extractor_options", {}))
-    return build_config(merge(diff, asked))
+__all__ = ["fit", "method_diff", "method_names", "method_settings", "resolve"]
 
 
 def fit(
@@ -58,6 +28,8 @@ def fit(
     *,
     out: str | Path | None = None,
     resume: bool = False,
+    force: bool = False,
+    stages: str | Path | None = None,
     config: str | Path | Mapping[str, Any] | None = None,
     progress: bool = True,
     **settings: Any,
@@ -69,6 +41,9 @@ def fit(
         data: splits with at least `train` and `dev`.
         out: a folder to keep the run in; without one nothing is kept but the returned system.
         resume: go on with the run in `out`, or just load it if it is finished.
+        force: train anew what is there already, stages included; the run in `out` is replaced.
+        stages: a folder for the stages of methods that have several (default: in `out`). A stage that was
+            done with the same settings and data is loaded from there, whichever run it was made for.
         config: settings as a YAML file or a table.
         progress: show how training goes on.
         settings: single settings by name, tables for nested ones:
@@ -79,100 +54,73 @@ def fit(
     """
     resolved = resolve(method, config, settings)
     check_trainable(data, resolved)
+    if resume and force:
+        raise UserError("resume goes on with a run, force begins it anew; choose one.")
     if out is not None:
-        return _fit_in(Path(out), method, data, resolved, resume, progress)
+        return _fit_in(Path(out), method, data, resolved, resume, force, stages, progress)
     if resume:
         raise UserError("resume needs the folder of the run: out=…")
     if resolved.training.devices not in (1, "1"):
         raise UserError("training on several devices needs a folder they share: out=…")
     with tempfile.TemporaryDirectory(prefix="unirex-") as folder:
-        return _train(build_system(method, data, resolved), data, resolved, Path(folder), progress=progress)
+        return _train(_stages(Path(folder), stages, method, False, progress, force), data, resolved)
 
 
-def _fit_in(folder: Path, method: str, data: Splits, config: Config, resume: bool, progress: bool) -> System:
+def _fit_in(
+    folder: Path,
+    method: str,
+    data: Splits,
+    config: Config,
+    resume: bool,
+    force: bool,
+    kept: str | Path | None,
+    progress: bool,
+) -> System:
+    from unirex.methods.building import build_system
     from unirex.runs import Run
     from unirex.system import load
     from unirex.train import build_trainer
 
     run, first = Run(folder, method, config, data), is_first_process()
     if first:
-        run.check(resume=resume)
-    if run.finished:
+        run.check(resume=resume, force=force)
+    if run.finished and not force:
         return load(folder)
-    system = build_system(method, data, config)  # before the folder is touched: this finds most mistakes
+    # Before the folder is touched: this finds most mistakes.
+    built = build_system(method, data, config, learns="stages" not in method_settings(method))
     build_trainer(config, folder, [])
+    if first and force:
+        run.clear()
     if first:
         run.open()
-    _train(system, data, config, folder, resume=resume, progress=progress)
+    system = _train(_stages(folder, kept, method, resume, progress, force), data, config, built)
     if first:
         system.save_pretrained(folder)
         run.close()
     return system
 
 
+def _stages(
+    folder: Path, kept: str | Path | None, method: str, resume: bool, progress: bool, force: bool
+) -> Stages:
+    from unirex.methods.stages import Stages
+
+    place = folder / "stages" if kept is None else Path(kept)
+    return Stages(folder, place, method, resume=resume, progress=progress, force=force)
+
+
+def _train(stages: Stages, data: Splits, config: Config, built: System | None = None) -> System:
+    """One training, or what the method's own module does."""
+    from unirex.methods.building import build_system
+    from unirex.methods.stages import check_devices
+
+    module = method_settings(stages.method).get("stages")
+    if module is None:
+        return stages.last(built or build_system(stages.method, data, config), data, config)
+    check_devices(config)
+    return import_module(f"unirex.methods.{module}").fit(stages, data, config)
+
+
 def is_first_process() -> bool:
     """Whether this is the process that writes: under data parallelism every process runs the same script."""
     return all(int(os.environ.get(name, 0)) == 0 for name in ("NODE_RANK", "LOCAL_RANK"))
-
-
-def build_system(method: str, data: Splits, config: Config) -> System:
-    """The system before training: a pretrained encoder, heads from chance."""
-    import torch
-
-    from unirex.data.layout import Layout
-    from unirex.modeling import RationaleModel
-    from unirex.models.encoders import load_pretrained
-    from unirex.system import System
-
-    torch.manual_seed(config.seed)
-    model = RationaleModel.from_encoder(config, data.info.labels, layout=Layout.of(data), method=method)
-    if any(True for _ in model.extractor.parameters()) and not config.objectives.plausibility.weight:
-        raise UserError(
-            f"extractor '{config.extractor}' has to learn, and only plausibility teaches it; "
-            "set objectives.plausibility.weight or choose an attribution algorithm."
-        )
-    return System(model, load_pretrained(config.encoder, kind="tokenizer"))
-
-
-def _train(
-    system: System, data: Splits, config: Config, folder: Path, *, resume: bool = False, progress: bool
-) -> System:
-    from unirex.train import train
-
-    train(system.model, system.text_encoder, data, config, folder=folder, resume=resume, progress=progress)
-    return system
-
-
-def check_trainable(data: Splits, config: Config) -> None:
-    """The data have what these settings need."""
-    for split in ("train", "dev"):
-        if not data.get(split):
-            raise UserError(f"dataset '{data.info.name}' has no {split} examples; training needs them.")
-    weights = config.class_weights
-    if weights is not None and data.info.task == "choice":
-        raise UserError("class_weights are for labels; a choice between texts has none.")
-    if weights is not None and len(weights) != len(data.info.labels):
-        raise UserError(
-            f"class_weights: {len(weights)} weights for {len(data.info.labels)} labels {data.info.labels}."
-        )
-    check_gold(data, config)
-
-
-def check_gold(data: Splits, config: Config) -> None:
-    """Plausibility has gold to learn from and an extractor that can learn."""
-    name, plausibility = data.info.name, bool(config.objectives.plausibility.weight)
-    if config.extractor in ("gold", "inverse") and not all(one.rationale for one in data["train"]):
-        raise UserError(f"extractor '{config.extractor}' needs a gold rationale for every text of '{name}'.")
-    if config.extractor in ("gold", "inverse") and config.training.gold_fraction < 100:
-        raise UserError(f"extractor '{config.extractor}' needs all gold; set training.gold_fraction to 100.")
-    if plausibility and not any(one.rationale and any(one.rationale) for one in data["train"]):
-        raise UserError(
-            f"dataset '{name}' has no gold rationales in train, which plausibility needs; "
-            "use aa-f or vanilla, or add a `rationale` column."
-        )
-    constant = config.extractor == "gradient" and not config.extractor_options.get("create_graph")
-    if plausibility and (constant or config.extractor in ("random", "gold", "inverse")):
-        raise UserError(
-            f"extractor '{config.extractor}' cannot learn plausibility; set its weight to 0"
-            + (", or extractor_options.create_graph." if constant else ".")
-        )

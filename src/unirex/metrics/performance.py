@@ -13,6 +13,17 @@ from dataclasses import dataclass
 
 Confusion = Mapping[tuple[Hashable, Hashable], int]  # how often a label was predicted and another was right
 
+COLLAPSED = 0.99  # one label for this share of the texts: the classifier hardly looks at them
+FEWEST = 10  # texts; of fewer, one label for all may be luck
+
+
+@dataclass(frozen=True, slots=True)
+class Collapse:
+    """That a classifier gives one answer to all texts, or nearly all."""
+
+    label: Hashable
+    share: float  # of the texts that get it
+
 
 @dataclass(frozen=True, slots=True)
 class ClassRow:
@@ -131,6 +142,28 @@ def class_report_of(counts: Confusion, labels: Sequence[Hashable] | None = None)
         occurrences[gold] += times
     rows = list(labels) if labels is not None else _occurring(counts)
     return {one: _class_row(hits[one], guesses[one], occurrences[one]) for one in rows}
+
+
+def collapse_of(counts: Confusion) -> Collapse | None:
+    """Whether a classifier has collapsed to a constant: one answer to all texts, though they differ.
+
+    It has if `COLLAPSED` of at least `FEWEST` texts get the same label, unless as many of them have it:
+    then only if there is no other answer at all. Texts that all have one label cannot tell. Faithfulness of
+    such a classifier is near 0 whatever its rationales are (SPEC A11, D-24).
+
+    >>> collapse_of({("neg", "neg"): 12, ("neg", "pos"): 8})
+    Collapse(label='neg', share=1.0)
+    >>> collapse_of({("neg", "neg"): 12, ("pos", "pos"): 8})
+    """
+    texts, given, right = sum(counts.values()), Counter[Hashable](), Counter[Hashable]()
+    for (predicted, gold), times in counts.items():
+        given[predicted] += times
+        right[gold] += times
+    if texts < FEWEST or len(+right) < 2:
+        return None
+    label, times = given.most_common(1)[0]
+    needed = COLLAPSED if right[label] / texts < COLLAPSED else 1.0
+    return Collapse(label, times / texts) if times / texts >= needed else None
 
 
 def _class_row(hits: int, guesses: int, occurrences: int) -> ClassRow:

@@ -11,7 +11,7 @@ and its sufficiency of 0 is the best of all. `gate` and `warnings_of` guard agai
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Literal
@@ -28,6 +28,7 @@ PERFORMANCE = ("accuracy",)
 
 EQUAL = 1e-9  # values closer than this differ by rounding
 NOTHING = 0.02  # comprehensiveness and sufficiency below this: the text does not matter to the classifier
+GUARDED = "CNRG guarded"  # the head of that column
 NEAR_CHANCE = 0.1  # of the way from chance to the best method
 
 
@@ -40,6 +41,9 @@ class Gains:
     pnrg: float  # plausibility
     tnrg: float  # task performance
     cnrg: float  # all three
+    guarded: float | None = (
+        None  # CNRG where collapsed methods get 0 and do not stretch the scale, if any did
+    )
     collapsed: bool = False  # the classifier seems not to look at its text
     gated: bool = False  # performs too poorly to take part
     missing: tuple[str, ...] = ()  # metrics without a value
@@ -56,6 +60,7 @@ def relative_gain(
     gate: float | None = None,
     chance: float | None = None,
     missing: Missing = "nan",
+    collapsed: Mapping[str, str] | None = None,
 ) -> dict[str, Gains]:
     """NRG of every method: (z - min) / (max - min) of each metric, turned round where lower is better.
 
@@ -74,6 +79,8 @@ def relative_gain(
             in the gate.
         missing: with "nan" a method that lacks a metric has no gain in that desideratum and no CNRG, as a
             mean over fewer metrics is not comparable; "skip" takes the mean of what is there.
+        collapsed: of the methods whose predictions are known: why one is called collapsed, or nothing. The
+            others are judged by their numbers.
 
     >>> gains = relative_gain(
     ...     {"a": {"accuracy": 0.9, "auprc": 0.5, "comprehensiveness": 0.1, "sufficiency": 0.0},
@@ -86,16 +93,44 @@ def relative_gain(
     parts = (tuple(faithfulness), tuple(plausibility), tuple(performance))
     _check(table, parts, weights, gate)
     out = _below_gate(table, performance[0], gate)
+    seen = {
+        method: _collapse(row, faithfulness, _beside_chance(table, performance[0], method, chance))
+        for method, row in table.items()
+    }
+    known = collapsed or {}
+    reasons = {name: " and ".join(one for one in (known.get(name), seen[name]) if one) for name in table}
+    found = _without(out, table, parts, weights, skip=missing == "skip")
+    constant = {name for name in table if known.get(name, seen[name])}
+    guarded = _without(out | constant, table, parts, weights, skip=missing == "skip") if constant else {}
+    return {
+        method: replace(
+            gains,
+            guarded=guarded[method].cnrg if guarded else None,
+            gated=method in out,
+            collapsed=bool(reasons[method]),
+            reason=reasons[method],
+        )
+        for method, gains in found.items()
+    }
+
+
+def _without(
+    out: Collection[str],
+    table: Table,
+    parts: Sequence[Sequence[str]],
+    weights: Sequence[float],
+    *,
+    skip: bool,
+) -> dict[str, Gains]:
+    """The gains of every method, where some get 0 and do not stretch the scale of the others."""
     inside = {method: row for method, row in table.items() if method not in out}
     scaled = {name: _scaled(name, inside) for name in chain.from_iterable(parts)}
     found = {}
-    for method, row in table.items():
+    for method in table:
         values = {
             name: 0.0 if method in out else column.get(method, math.nan) for name, column in scaled.items()
         }
-        gains = _gains(values, parts, weights, skip=missing == "skip")
-        reason = _collapse(row, faithfulness, _beside_chance(table, performance[0], method, chance))
-        found[method] = replace(gains, gated=method in out, collapsed=bool(reason), reason=reason)
+        found[method] = _gains(values, parts, weights, skip=skip)
     return found
 
 
@@ -113,7 +148,15 @@ def warnings_of(gains: Mapping[str, Gains], *, missing: Missing = "nan") -> list
         if one.collapsed and one.fnrg > 0
     ]
     inside = {method: one for method, one in gains.items() if not one.gated}
-    return [*_alone(gains), *gated, *collapsed, *_missing(inside, missing), *_all_equal(inside)]
+    told = f"{GUARDED} is CNRG where collapsed methods get 0 and do not stretch the scale of the others."
+    guarded = [told] if shows_guarded(gains) else []
+    return [*_alone(gains), *gated, *collapsed, *guarded, *_missing(inside, missing), *_all_equal(inside)]
+
+
+def shows_guarded(gains: Mapping[str, Gains]) -> bool:
+    """Whether CNRG without collapsed methods is to be shown: if there are such, and no gate keeps any out."""
+    found = list(gains.values())
+    return len(found) > 1 and found[0].guarded is not None and not any(one.gated for one in found)
 
 
 def _alone(gains: Mapping[str, Gains]) -> list[str]:

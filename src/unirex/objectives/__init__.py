@@ -11,8 +11,12 @@ from dataclasses import dataclass, field, fields
 from typing import ClassVar, Protocol
 
 from unirex.light import Step, Tensor
+from unirex.objectives.agreement import Agreement
 from unirex.objectives.comprehensiveness import Comprehensiveness
+from unirex.objectives.imitation import Imitation
 from unirex.objectives.plausibility import Plausibility
+from unirex.objectives.soft_task import SoftTask
+from unirex.objectives.sparsity import Sparsity
 from unirex.objectives.sufficiency import Sufficiency
 from unirex.objectives.task import Task
 
@@ -37,12 +41,20 @@ class Objectives:
         comprehensiveness: the text without its rationale should not give the label away.
         sufficiency: the rationale alone should.
         plausibility: the rationale should be what a person marked.
+        imitation: the scores should fall in the classes of a teacher's (L2E).
+        agreement: the predictors from the rationale and from the weighed text should say the same (A2R).
+        soft_task: the predictor from the weighed text should find the label (A2R).
+        sparsity: the rationale should be a given share of the text, in few runs (HardKuma).
     """
 
     task: Task = field(default_factory=Task)
     comprehensiveness: Comprehensiveness = field(default_factory=Comprehensiveness)
     sufficiency: Sufficiency = field(default_factory=Sufficiency)
     plausibility: Plausibility = field(default_factory=Plausibility)
+    imitation: Imitation = field(default_factory=Imitation)
+    agreement: Agreement = field(default_factory=Agreement)
+    soft_task: SoftTask = field(default_factory=SoftTask)
+    sparsity: Sparsity = field(default_factory=Sparsity)
 
     def active(self) -> Iterator[tuple[str, Objective]]:
         """The objectives that count, by name."""

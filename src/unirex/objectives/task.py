@@ -22,4 +22,4 @@ class Task:
 
     def __call__(self, step: Step) -> Tensor:
         """Loss [B]."""
-        return step.full_loss
+        return step.task_loss

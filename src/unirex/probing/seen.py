@@ -47,7 +47,7 @@ class Seen:
     @cached_property
     def full(self) -> list[float]:  # [B]
         """p(target) of the whole texts."""
-        found: list[float] = self.of_target(distributions(self.step.full.logits[None]))[0].tolist()
+        found: list[float] = self.of_target(distributions(self.step.logits[None]))[0].tolist()
         return found
 
     def of_target(self, found: Tensor) -> Tensor:

@@ -27,6 +27,8 @@ SIGNS = {
     "↓": r"$\downarrow$",
     "±": r"$\pm$",
     "×": r"$\times$",
+    "†": r"$^{\dagger}$",
+    "‡": r"$^{\ddagger}$",
     "−": r"$-$",
     "–": "--",
     "…": r"\ldots{}",
@@ -70,9 +72,15 @@ def latex_table(grid: Grid) -> str:
         *(_line(row) for row in grid.body),
         r"\bottomrule",
         r"\end{tabular}",
+        *map(_below, (*grid.notes, *(f"Warning: {one}" for one in grid.warnings))),
         r"\end{table}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _below(note: str) -> str:
+    """A footnote of the table, as wide as the page."""
+    return rf"\par\smallskip\parbox{{\linewidth}}{{\footnotesize {escaped(note)}}}"
 
 
 def _groups(groups: Sequence[tuple[str, int]]) -> list[str]:
@@ -97,6 +105,7 @@ def _line(cells: Sequence[Cell]) -> str:
 
 def _cell(cell: Cell) -> str:
     text = numerals(cell.text) if cell.numbers else escaped(cell.text)
+    text += escaped(cell.mark)
     if cell.strong:
         text = rf"\textbf{{{text}}}"
     if cell.under and cell.numbers:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from unirex.errors import UserError
 from unirex.metrics import METRICS, Metric, metric
@@ -13,10 +14,18 @@ Rows = Mapping[str, Mapping[str, float]]
 Intervals = Mapping[str, Mapping[str, tuple[float, float]]]
 
 
-def table(rows: Rows, columns: Sequence[str] | None = None, intervals: Intervals | None = None) -> str:
+def table(
+    rows: Rows,
+    columns: Sequence[str] | None = None,
+    intervals: Intervals | None = None,
+    *,
+    notes: Sequence[str] = (),
+    warnings: Sequence[str] = (),
+) -> str:
     """Results for a terminal, aligned, with an arrow for the good direction of each metric.
 
-    A system that has `intervals` gets a second line with the 95 % interval of each number.
+    A system that has `intervals` gets a second line with the 95 % interval of each number. Notes and warnings
+    stand below: `Summary.notes` and `Summary.warnings` are those of an evaluation.
 
     >>> print(table({"slm-fp": {"accuracy": 0.935, "sufficiency": 0.0213}, "random": {"accuracy": 0.5}}))
             Acc ↑  Suff ↓
@@ -27,10 +36,16 @@ def table(rows: Rows, columns: Sequence[str] | None = None, intervals: Intervals
     slm-fp       93.5
       95 %  91.2–95.1
     """
-    return grid(rows, columns, intervals).text()
+    return replace(grid(rows, columns, intervals), notes=notes, warnings=warnings).text()
 
 
-def markdown(rows: Rows, columns: Sequence[str] | None = None) -> str:
+def markdown(
+    rows: Rows,
+    columns: Sequence[str] | None = None,
+    *,
+    notes: Sequence[str] = (),
+    warnings: Sequence[str] = (),
+) -> str:
     """The same results as a Markdown table.
 
     >>> print(markdown({"slm-fp": {"accuracy": 0.935}}))
@@ -38,7 +53,7 @@ def markdown(rows: Rows, columns: Sequence[str] | None = None) -> str:
     |:--|--:|
     | slm-fp | 93.5 |
     """
-    return grid(rows, columns).markdown()
+    return replace(grid(rows, columns), notes=notes, warnings=warnings).markdown()
 
 
 def grid(rows: Rows, columns: Sequence[str] | None = None, intervals: Intervals | None = None) -> Grid:

@@ -1,0 +1,112 @@
+"""Whether data and settings go together, before anything is trained."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from unirex.config import Config
+from unirex.errors import UserError
+
+if TYPE_CHECKING:
+    from unirex.data.example import Splits
+    from unirex.modeling import RationaleModel
+
+
+def check_trainable(data: Splits, config: Config) -> None:
+    """The data have what these settings need."""
+    for split in ("train", "dev"):
+        if not data.get(split):
+            raise UserError(f"dataset '{data.info.name}' has no {split} examples; training needs them.")
+    weights = config.class_weights
+    if weights is not None and data.info.task == "choice":
+        raise UserError("class_weights are for labels; a choice between texts has none.")
+    if weights is not None and len(weights) != len(data.info.labels):
+        raise UserError(
+            f"class_weights: {len(weights)} weights for {len(data.info.labels)} labels {data.info.labels}."
+        )
+    check_gold(data, config)
+    check_objectives(config)
+
+
+def check_gold(data: Splits, config: Config) -> None:
+    """Plausibility has gold to learn from and an extractor that can learn."""
+    name, plausibility = data.info.name, bool(config.objectives.plausibility.weight)
+    if config.extractor in ("gold", "inverse") and not all(one.rationale for one in data["train"]):
+        raise UserError(f"extractor '{config.extractor}' needs a gold rationale for every text of '{name}'.")
+    if config.extractor in ("gold", "inverse") and config.training.gold_fraction < 100:
+        raise UserError(f"extractor '{config.extractor}' needs all gold; set training.gold_fraction to 100.")
+    if plausibility and not any(one.rationale and any(one.rationale) for one in data["train"]):
+        raise UserError(
+            f"dataset '{name}' has no gold rationales in train, which plausibility needs; "
+            "use aa-f or vanilla, or add a `rationale` column."
+        )
+    constant = config.extractor == "gradient" and not config.extractor_options.get("create_graph")
+    if plausibility and (constant or config.extractor in CONSTANT):
+        raise UserError(
+            f"extractor '{config.extractor}' cannot learn plausibility; set its weight to 0"
+            + (", or extractor_options.create_graph." if constant else ".")
+        )
+
+
+CONSTANT = (  # scores that no loss reaches
+    "random",
+    "gold",
+    "inverse",
+    "occlusion",
+    "lime",
+    "kernel-shap",
+    "attention",
+    "attention-rollout",
+    "bucket-tagger",
+    "support",
+    "given",
+)
+
+
+def check_objectives(config: Config) -> None:
+    """Every term of the loss finds what it is about."""
+    objectives, alone = config.objectives, config.predict_from == "rationale"
+    if alone and (objectives.comprehensiveness.weight or objectives.sufficiency.weight):
+        raise UserError(
+            "predict_from=rationale: such a system never sees the whole text, so comprehensiveness and "
+            "sufficiency cannot be trained; set their weights to 0."
+        )
+    for name, extractor in NEEDS.items():
+        if getattr(objectives, name).weight and config.extractor != extractor:
+            raise UserError(
+                f"objective '{name}' is for extractor '{extractor}', not '{config.extractor}'; "
+                f"set objectives.{name}.weight to 0."
+            )
+    if config.extractor in ("a2r", "hard-kuma") and not alone:
+        raise UserError(f"extractor '{config.extractor}' is for predict_from=rationale; use dual-lm instead.")
+    if config.rationale_selector != "top-k" and not alone:
+        raise UserError("rationale_selector is for predict_from=rationale; it would do nothing here.")
+    if config.extractor == "hard-kuma" and config.rationale_selector != "threshold":
+        raise UserError("extractor 'hard-kuma' draws rationales of any size: rationale_selector=threshold.")
+
+
+NEEDS = {"imitation": "bucket-tagger", "agreement": "a2r", "soft_task": "a2r", "sparsity": "hard-kuma"}
+
+
+def check_learns(model: RationaleModel, config: Config) -> None:
+    """An extractor with something to learn is taught by some term of the loss."""
+    objectives = config.objectives
+    faithful = objectives.comprehensiveness.weight or objectives.sufficiency.weight
+    taught = (
+        objectives.plausibility.weight
+        or any(getattr(objectives, name).weight for name in NEEDS)
+        or (config.selector != "detached" and (faithful or config.predict_from == "rationale"))
+    )
+    learns = any(one.requires_grad for one in model.extractor.parameters())
+    if learns and not taught:
+        raise UserError(
+            f"extractor '{config.extractor}' has to learn, and only plausibility teaches it; "
+            "set objectives.plausibility.weight, or selector=straight_through with a faithfulness objective, "
+            "or choose an attribution algorithm."
+        )
+    if config.selector != "detached" and not learns:
+        raise UserError(
+            f"selector={config.selector} teaches an extractor; '{config.extractor}' learns nothing."
+        )
+    if config.selector != "detached" and not (faithful or config.predict_from == "rationale"):
+        raise UserError(f"selector={config.selector} passes on what faithfulness teaches; give it a weight.")

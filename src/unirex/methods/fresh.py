@@ -1,0 +1,86 @@
+"""FRESH: rationales first, then a predictor that reads nothing else (SPEC A9, C1)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from unirex.config import Config
+from unirex.data.example import Example, Splits
+from unirex.explanation import Explanation
+from unirex.methods.building import build_system
+from unirex.methods.stages import Stages, stage_config, with_parts
+from unirex.objectives import Objectives
+from unirex.objectives.plausibility import Plausibility
+from unirex.objectives.task import Task
+from unirex.system import System
+
+
+def fit(stages: Stages, data: Splits, config: Config) -> System:
+    """Somebody to extract rationales; the rationales of every text; a predictor trained on these alone."""
+    extracting = (
+        tagger(stages, data, config) if config.extractor == "dual-lm" else support(stages, data, config)
+    )
+    rationales = {name: stages.scores("rationales", extracting, data[name]) for name in ("train", "dev")}
+    plain = replace(config, extractor="given", extractor_options={}, objectives=Objectives())
+    predictor = stages.last(build_system(stages.method, data, plain), data, plain, rationales)
+    if config.extractor == "dual-lm":
+        found, options = extracting.model.extractor, config.extractor_options
+    else:
+        found, options = as_support(extracting, config)
+    return with_parts(predictor, extractor=found, name=config.extractor, options=options)
+
+
+def support(stages: Stages, data: Splits, config: Config) -> System:
+    """A classifier of whole texts, explained by an attribution algorithm."""
+    classifier = stages.train("classifier", data, stage_config(config, extractor="integrated-gradients"))
+    return classifier.with_extractor(config.fresh.saliency, **config.fresh.saliency_options)
+
+
+def tagger(stages: Stages, data: Splits, config: Config) -> System:
+    """A language model that learnt which tokens to extract: from people if it may, else from the support."""
+    human = bool(config.objectives.plausibility.weight)
+    lessons = data if human else marked(data, support(stages, data, config), config)
+    settings = stage_config(
+        config,
+        extractor="dual-lm",
+        extractor_options=config.extractor_options,
+        objectives=Objectives(task=Task(weight=0.0), plausibility=Plausibility(weight=1.0)),
+    )
+    return stages.train("tagger", lessons, settings)
+
+
+def marked(data: Splits, classifier: System, config: Config) -> Splits:
+    """The training texts with what the support model goes by in the place of gold."""
+    found = classifier.explain_all(
+        data["train"], budget=max(config.budgets), selector=config.rationale_selector
+    )
+    taught = tuple(by_explanation(*pair) for pair in zip(data["train"], found, strict=True))
+    return Splits(data.info, {"train": taught, "dev": data["dev"]})
+
+
+def by_explanation(example: Example, explanation: Explanation) -> Example:
+    """The example with the words of an explanation marked."""
+    spans: list[list[tuple[int, int]]] = [[] for _ in example.segments]
+    for span in explanation.spans:
+        if span.segment < len(spans):  # not in the choice
+            spans[span.segment].append((span.start, span.end))
+    return replace(example, rationale=tuple(map(tuple, spans)), groups=())
+
+
+def as_support(extracting: System, config: Config) -> tuple[Any, dict[str, Any]]:
+    """A classifier with its attribution algorithm as an extractor, and the options that build it."""
+    from unirex.extractors import build_extractor
+
+    model = extracting.model
+    options = {
+        "attribution": model.config.extractor,
+        "attribution_options": dict(model.config.extractor_options),
+        "pooling": model.config.pooling,
+        "classes": model.task.head.out_features,
+        "window": model.task.window,
+        "stride": model.task.stride,
+    }
+    found = build_extractor("support", model.config.encoder, options)
+    found.task.load_state_dict(model.task.state_dict())  # type: ignore[union-attr]
+    return found, options

@@ -1,0 +1,24 @@
+"""L2E: a student learns to say at once what an attribution algorithm computes (SPEC A9, C3)."""
+
+from __future__ import annotations
+
+from unirex.config import Config
+from unirex.data.example import Splits
+from unirex.methods.building import build_system
+from unirex.methods.stages import Stages, stage_config
+from unirex.system import System
+
+
+def fit(stages: Stages, data: Splits, config: Config) -> System:
+    """A classifier; its explanations for every training text; a student of these."""
+    classifier = stages.train("classifier", data, stage_config(config, extractor="integrated-gradients"))
+    teacher = classifier.with_extractor(config.l2e.teacher, **config.l2e.teacher_options)
+    lessons = {"train": stages.scores("lessons", teacher, data["train"])}
+    system = build_system(stages.method, data, config)
+    if config.l2e.variant == "unirex":  # Paper: another classifier, trained beside the student
+        return stages.last(system, data, config, lessons)
+    system.model.task.load_state_dict(classifier.model.task.state_dict())
+    system.model.task.requires_grad_(False)
+    stages.last(system, data, config, lessons)
+    system.model.task.requires_grad_(True)
+    return system

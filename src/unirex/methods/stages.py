@@ -1,0 +1,201 @@
+"""Stages of a method: trainings and scores that are made once and kept under the name of their content."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unirex.batch import Batch, Encoded
+from unirex.config import Config
+from unirex.data.example import Example, Splits
+from unirex.data.fingerprint import fingerprint
+from unirex.errors import UserError
+from unirex.files import load_state, save_state
+from unirex.modeling import RationaleModel
+from unirex.progress import Progress
+from unirex.runs import Run
+from unirex.settings import plain
+from unirex.system import System, load
+from unirex.train import Scores, train
+
+if TYPE_CHECKING:
+    from torch import nn
+
+COMMON = (  # what every stage of a run has in common
+    "encoder",
+    "pooling",
+    "max_length",
+    "truncation",
+    "stride",
+    "rationale_segments",
+    "separators",
+    "class_weights",
+    "training",
+    "seed",
+)
+
+
+@dataclass(frozen=True)
+class Stages:
+    """The stages of one run.
+
+    Args:
+        folder: of the run; its last stage is trained there.
+        kept: where the stages before it are kept: one folder each, named after what went into it. Runs that
+            share it share stages.
+        method: of the run.
+        resume: go on with the last stage.
+        progress: show how it goes on.
+        force: do everything anew.
+    """
+
+    folder: Path
+    kept: Path
+    method: str
+    resume: bool = False
+    progress: bool = True
+    force: bool = False
+
+    def train(self, name: str, data: Splits, config: Config) -> System:
+        """The system of a stage: trained now, or loaded if the same was trained before."""
+        from unirex.methods.building import build_system
+
+        folder = self.kept / f"{name}-{content_key(name, plain(config), fingerprint(data))}"
+        if self.force:
+            shutil.rmtree(folder, ignore_errors=True)
+        run = Run(folder, name, config, data)
+        if run.finished:
+            self._say(f"stage {name}: trained before, loaded from {folder}")
+            return load(folder)
+        self._say(f"stage {name}: training in {folder}")
+        run.check(resume=True)
+        system = build_system(name, data, config)
+        run.open()
+        train(
+            system.model,
+            system.text_encoder,
+            data,
+            config,
+            folder=folder,
+            resume=True,
+            progress=self.progress,
+        )
+        system.save_pretrained(folder)
+        run.close()
+        return system
+
+    def last(
+        self, system: System, data: Splits, config: Config, given: Mapping[str, Scores] | None = None
+    ) -> System:
+        """Train the system the run is about, in the run's own folder."""
+        train(
+            system.model,
+            system.text_encoder,
+            data,
+            config,
+            folder=self.folder,
+            resume=self.resume,
+            progress=self.progress,
+            given=given,
+        )
+        return system
+
+    def scores(self, name: str, system: System, examples: Sequence[Example]) -> Scores:
+        """What a system thinks of every token: computed now, or read if it was computed before."""
+        key = content_key(name, weights_digest(system), [repr(one) for one in examples])
+        path = self.kept / f"{name}-{key}.safetensors"
+        if path.is_file() and not self.force:
+            self._say(f"stage {name}: scored before, read from {path}")
+            return read_scores(path)
+        with Progress(f"scoring ({name})", total=len(examples), shown=self.progress) as progress:
+            found = list(scored(system, examples, advance=progress.advance))
+        write_scores(path, found)
+        return found
+
+    def _say(self, what: str) -> None:
+        if self.progress:
+            print(what, file=sys.stderr, flush=True)
+
+
+def stage_config(config: Config, **changes: Any) -> Config:
+    """The settings of a stage: those all have in common, and its own."""
+    return Config(**{name: getattr(config, name) for name in COMMON}, **changes)
+
+
+def content_key(*parts: Any) -> str:
+    """A name for what goes into a stage, the same only for the same.
+
+    >>> content_key("support", {"seed": 0}) == content_key("support", {"seed": 1})
+    False
+    """
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:16]
+
+
+def weights_digest(system: System) -> list[str]:
+    """What a system's scores depend on: its settings and its weights."""
+    digest = hashlib.sha256(json.dumps(system.model.config.to_dict(), sort_keys=True, default=str).encode())
+    for name, value in sorted(system.model.state_dict().items()):
+        digest.update(name.encode() + value.detach().cpu().contiguous().view(-1).numpy().tobytes())
+    return [digest.hexdigest(), system.tokenizer.backend_tokenizer.to_str()]
+
+
+def scored(system: System, examples: Sequence[Example], advance: Any = None) -> Iterator[Any]:
+    """For every example one array of scores a sequence, as the system's own text encoder lays them out."""
+
+    def answer(_: Sequence[Example], encoded: Sequence[Encoded], batch: Batch) -> Iterator[Any]:
+        rows = iter(system.model.step(batch).scores.float().cpu().numpy())
+        for one in encoded:
+            yield [next(rows)[: len(tokens)].copy() for tokens in one.sequences]
+
+    return system.stream(examples, answer, advance=advance)
+
+
+def write_scores(path: Path, scores: Scores) -> None:
+    """All scores in one file."""
+    import torch
+
+    arrays = [array for one in scores for array in one]
+    state = {
+        "sequences": torch.tensor([len(one) for one in scores]),
+        "sizes": torch.tensor([len(array) for array in arrays]),
+        "values": torch.from_numpy(np.concatenate(arrays)) if arrays else torch.zeros(0),
+    }
+    save_state(path, state)
+
+
+def read_scores(path: Path) -> Scores:
+    """What `write_scores` wrote."""
+    state = load_state(path)
+    arrays: Iterator[NDArray[np.float32]] = iter(
+        np.split(state["values"].numpy(), np.cumsum(state["sizes"].numpy())[:-1])
+    )
+    return [[next(arrays) for _ in range(count)] for count in state["sequences"].tolist()]
+
+
+def with_parts(system: System, *, extractor: nn.Module, name: str, options: Mapping[str, Any]) -> System:
+    """The system with another extractor, learnt elsewhere, as if it had been built with it."""
+    import torch
+
+    from unirex.models.encoders import quiet_transformers
+
+    config = type(system.model.config).from_dict(system.model.config.to_dict())
+    config.extractor, config.extractor_options = name, dict(options)
+    with quiet_transformers(), torch.device("meta"):  # no weights of its own: both parts are there
+        model = RationaleModel(config)
+    model.task, model.extractor = system.model.task, extractor
+    return System(model.eval(), system.tokenizer)
+
+
+def check_devices(config: Config) -> None:
+    """Stages are trained by one process."""
+    if config.training.devices not in (1, "1"):
+        raise UserError("this method trains in stages, on one device; set training.devices to 1.")

@@ -1,0 +1,58 @@
+"""Agreement: the hard and the soft predictor should say the same (A2R)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log
+from typing import ClassVar, Literal
+
+from unirex.light import Step, Tensor
+from unirex.objectives.requires import require
+
+DIVERGENCES = {
+    "js": "Jensen-Shannon: the mean KL from either to their average; at most log 2",
+    "js-reversed": "the mean KL from their average to either, as UNIREX coded it; has no upper bound",
+    "kl": "KL both ways, summed, as the released code of A2R",
+}
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How far the two predictors' label distributions are apart, averaged over budgets.
+
+    Args:
+        weight: share in the total loss (A2R's lambda).
+        divergence: how the distance is measured.
+    """
+
+    views: ClassVar[tuple[str, ...]] = ("kept",)
+
+    weight: float = 0.0
+    divergence: Literal["js", "js-reversed", "kl"] = "js"  # SPEC C2, A11 D-10
+
+    def __call__(self, step: Step) -> Tensor:
+        """Loss [B]."""
+        require(step, "soft_logits", objective="agreement", extractor="a2r")
+        return self.distance(step.kept_logits, step.soft_logits).mean(0)
+
+    def distance(self, hard: Tensor, soft: Tensor) -> Tensor:
+        """The divergence of two sets of logits: [..., C] to [...]."""
+        first = hard.float().log_softmax(-1)
+        second = soft.float().log_softmax(-1).expand_as(first)
+        if self.divergence == "kl":
+            return relative_entropy(first, second) + relative_entropy(second, first)
+        middle = first.logaddexp(second) - log(2)
+        if self.divergence == "js":
+            return (relative_entropy(first, middle) + relative_entropy(second, middle)) / 2
+        return (relative_entropy(middle, first) + relative_entropy(middle, second)) / 2
+
+
+def relative_entropy(first: Tensor, second: Tensor) -> Tensor:
+    """KL(first || second) of log-probabilities: [..., C] to [...].
+
+    >>> import torch
+    >>> half, quarter = torch.tensor([0.5, 0.5]).log(), torch.tensor([0.25, 0.75]).log()
+    >>> round(float(relative_entropy(half, quarter)), 4)  # (log 2 + log 2/3) / 2
+    0.1438
+    """
+    return (first.exp() * (first - second)).sum(-1)

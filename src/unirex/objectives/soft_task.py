@@ -1,0 +1,27 @@
+"""Soft task: the soft predictor, too, should predict the gold label (A2R)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from unirex.light import Step, Tensor
+from unirex.objectives.requires import require
+
+
+@dataclass(frozen=True)
+class SoftTask:
+    """Cross-entropy of the prediction from the whole text as the scores weigh it (SPEC C2).
+
+    Args:
+        weight: share in the total loss; UNIREX left this term out (SPEC A11 D-10).
+    """
+
+    views: ClassVar[tuple[str, ...]] = ()
+
+    weight: float = 0.0
+
+    def __call__(self, step: Step) -> Tensor:
+        """Loss [B]."""
+        require(step, "soft_logits", objective="soft_task", extractor="a2r")
+        return step.cross_entropy(step.soft_logits)

@@ -1,0 +1,193 @@
+"""Numbers that are so by construction, and predictors that say one thing to all: every table says so."""
+
+import csv
+import io
+from dataclasses import replace
+
+import pytest
+from made import LABELS, records
+
+from unirex.comparison import compare
+from unirex.comparison.tables import classes, differences, lengths, outcomes, removals
+from unirex.record_files import write_records
+from unirex.records import Views
+from unirex.summary import Summary
+
+SELECTS = "Suff is 0 by construction"
+FORMS = ("text", "markdown", "latex")
+
+
+def selecting(made):
+    """The same systems, had they predicted from the rationale: what is kept is what was predicted."""
+    return [
+        replace(
+            one,
+            views=tuple(_own(views) for views in one.views),
+            draws=tuple(replace(draw, views=_own(draw.views)) for draw in one.draws),
+        )
+        for one in made
+    ]
+
+
+def _own(views):
+    return Views(views.removal, views.removed, views.kept, views.kept)
+
+
+def constant(made, label="neg", *, but=0):
+    """The same texts, but one answer to all except the first few."""
+    p = (0.9, 0.1) if label == LABELS[0] else (0.1, 0.9)
+    return [
+        one if at < but else replace(one, predicted=label, target=label, probabilities=p)
+        for at, one in enumerate(made)
+    ]
+
+
+def compared(folder, **made):
+    for name, some in made.items():
+        write_records(folder / f"{name}.jsonl", some)
+    return compare({name: folder / f"{name}.jsonl" for name in made}, draws=200)
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    return compared(
+        tmp_path_factory.mktemp("cautions"),
+        good=records(faithful=0.6),
+        bad=records(faithful=0.0, seed=1),
+        fresh=selecting(records(faithful=0.5, seed=2, budgets=(10.0,))),
+    )
+
+
+def plain(text):
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_what_is_so_by_construction_is_marked_and_said(found, form):
+    shown, sign = found.table(form), r"0.000$^{\dagger}$" if form == "latex" else "0.000†"
+    row = next(line for line in shown.splitlines() if line.lstrip("| ").startswith("fresh"))
+    assert sign in row
+    raw = found.methods[2].value("comprehensiveness_mean")
+    assert SELECTS in plain(shown) and f"raw it is {raw:.3f} for fresh (K = 1: 10" in plain(shown)
+    assert found.methods[2].value("comprehensiveness") == pytest.approx(raw / 2)
+
+
+def test_csv_says_it_in_a_column(found):
+    rows = {row["method"]: row for row in csv.DictReader(io.StringIO(found.table("csv")))}
+    assert float(rows["fresh"]["sufficiency"]) == 0.0 and SELECTS in rows["fresh"]["note"]
+    assert rows["good"]["note"] == ""
+
+
+def test_a_sufficiency_by_construction_is_neither_tested_nor_the_best(found):
+    for key in ("sufficiency", "csd", "comprehensiveness"):  # the last as its budget is its own
+        assert {one.first for one in found.differences(key)} | {
+            one.second for one in found.differences(key)
+        } == {"good", "bad"}
+        assert found.best(key) == {"good"}
+    assert any("fresh" in (one.first, one.second) for one in found.differences("accuracy"))
+    assert "fresh" in differences(found).caption and "by construction" in differences(found).caption
+
+
+def test_at_the_same_budgets_comprehensiveness_is_tested(tmp_path):
+    found = compared(tmp_path, a=records(faithful=0.2), b=selecting(records(faithful=0.7, seed=1)))
+    assert len(found.differences("comprehensiveness")) == 1 and not found.differences("sufficiency")
+
+
+def test_a_budget_of_its_own_is_no_mistake_and_nothing_is_left_out(found):
+    assert not any("left out" in one for one in found.warnings)
+    assert found.methods[2].value("comprehensiveness") > 0
+
+
+def test_further_tables_mark_it_too(found):
+    grids = [removals(found), lengths(found, ["csd"]), outcomes(found, ["csd"])]
+    for grid in grids:
+        assert any(cell.mark == "†" for row in grid.body for cell in row)
+        assert any("by construction" in note for note in grid.notes)
+    assert SELECTS in plain(found.table(runs=True))
+    assert "<sup>†</sup>" in found.page() and SELECTS in found.page()
+
+
+WARNED = "constant answers 'neg' to every text"
+
+
+@pytest.fixture(scope="module")
+def collapsed(tmp_path_factory):
+    made = {"real": records(), "constant": constant(records(seed=3, faithful=0.0))}
+    return compared(tmp_path_factory.mktemp("collapsed"), **made)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_collapsed_predictor_is_warned_of_in_every_format(collapsed, form):
+    assert WARNED in plain(collapsed.table(form)) and "arning:" in collapsed.table(form)
+    assert WARNED in plain(collapsed.table(form, runs=True))
+
+
+def test_a_collapsed_predictor_is_warned_of_on_the_page_and_in_csv(collapsed):
+    page = collapsed.page()
+    assert 'class="warning"' in page and "constant answers &#x27;neg&#x27; to every text" in page
+    rows = {row["method"]: row for row in csv.DictReader(io.StringIO(collapsed.table("csv")))}
+    assert rows["constant"]["note"].startswith("Collapsed")
+    for grid in (
+        classes(collapsed),
+        lengths(collapsed, ["csd"]),
+        removals(collapsed),
+        differences(collapsed),
+    ):
+        assert any("Collapsed" in note for note in grid.notes)
+        signs = [cell.mark for row in grid.body for cell in row] + [head.text[-1:] for head in grid.head]
+        assert "‡" in signs
+
+
+def test_relative_gain_is_shown_without_the_collapsed(collapsed):
+    gains = collapsed.gains["constant"]
+    assert gains.collapsed and "answers 'neg' to every text" in gains.reason and gains.guarded == 0.0
+    assert "CNRG guarded" in collapsed.table()
+
+
+def test_the_seeds_that_collapsed_are_named(tmp_path):
+    places = []
+    for seed, made in enumerate((records(), constant(records(seed=1)), constant(records(seed=2), but=0))):
+        folder = tmp_path / f"run-{seed}"
+        folder.mkdir()
+        write_records(folder / "records.jsonl", made)
+        places.append(folder)
+    shown = plain(compare({"slm": places, "other": [places[0]]}, draws=99).table())
+    assert "slm (run 2, run 3) answers 'neg' to every text" in shown
+
+
+def test_what_a_label_is_called_stays_text(tmp_path):
+    evil = "<script>alert(1)</script>"
+    made = [
+        replace(one, labels=(evil, "pos"), predicted=evil, target=evil, label=evil if at % 2 else "pos")
+        for at, one in enumerate(records(number=20))
+    ]
+    found = compared(tmp_path, a=made)
+    assert evil not in found.page() and "&lt;script&gt;alert(1)&lt;/script&gt;" in found.page()
+    assert r"\textless{}script\textgreater{}" in found.table("latex")
+    assert (
+        r"\<script>" in found.table("markdown")
+        and WARNED.replace("constant", "a").split("'")[0] in found.table()
+    )
+
+
+def test_ordinary_methods_have_neither_marks_nor_warnings(tmp_path):
+    found = compared(tmp_path, a=records(), b=records(seed=1))
+    for form in (*FORMS, "csv"):
+        assert not {"†", "‡"} & set(found.table(form)) and "arning" not in found.table(form)
+        assert "dagger" not in found.table(form) and "guarded" not in found.table(form)
+    assert "<sup>" not in found.page() and 'class="warning"' not in found.page()
+
+
+def test_what_a_summary_keeps_is_read_back(tmp_path):
+    made = selecting(constant(records(number=30)))
+    summary = Summary.of("fresh", made, LABELS)
+    assert (
+        summary.plain()["collapsed"] == "neg" and summary.plain()["settings"]["predicts_from"] == "rationale"
+    )
+    ordinary = Summary.of("ordinary", records(number=30), LABELS).plain()
+    assert ordinary["collapsed"] is None and ordinary["settings"]["predicts_from"] == "text"
+
+
+def test_who_is_known_to_answer_differently_is_not_guarded_against(found):
+    assert found.gains["fresh"].collapsed  # by its numbers: warned of
+    assert found.gains["fresh"].guarded is None and "guarded" not in found.table()
