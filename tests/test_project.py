@@ -31,7 +31,7 @@ LINE = (
     ("objectives",),
     ("config", "settings"),
     ("modeling", "optimize"),
-    ("streaming", "metrics"),
+    ("streaming", "metrics", "wrapping"),
     ("explain", "records"),
     ("record_files", "values", "probing"),
     ("system", "tally", "recording", "published", "method_tables"),

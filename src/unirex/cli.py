@@ -24,6 +24,7 @@ from unirex.methods.catalogue import family, method_diff, method_names
 from unirex.settings import check_keys, flat, nearest_option, plain, read_settings
 
 METHOD = "slm-fp"
+FLAGS = ("--json", "--pair", "--help")  # options of `explain` without a value
 LIGHT = ("compare", "eraser", "nrg")  # commands in modules of their own that need no torch
 OWN = (
     "method",
@@ -44,6 +45,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     debug = "--debug" in arguments
     arguments = [one for one in arguments if one != "--debug"]
+    if arguments[:1] == ["explain"]:
+        arguments = ["explain", *texts_first(arguments[1:])]
     try:
         parsed = build_parser(arguments).parse_args(arguments)
         return run(parsed)
@@ -285,6 +288,27 @@ def run(parsed: Namespace) -> int:
 
         return bench(options)
     return getattr(cli_commands, parsed.command)(options)
+
+
+def texts_first(arguments: Sequence[str]) -> list[str]:
+    """The same arguments with what is no option before what is: the parser takes texts in one run only.
+
+    >>> texts_first(["runs/a", "--extractor", "ig", "a fine film", "--json"])
+    ['runs/a', 'a fine film', '--extractor', 'ig', '--json']
+    """
+    texts: list[str] = []
+    options: list[str] = []
+    left = iter(arguments)
+    for one in left:
+        if one == "--":
+            return [*options, one, *texts, *left]
+        if not one.startswith("--"):
+            texts.append(one)
+            continue
+        options.append(one)
+        if "=" not in one and one not in FLAGS:
+            options += [value for value in [next(left, None)] if value is not None]
+    return [*texts, *options]
 
 
 def known_options(arguments: Sequence[str]) -> list[str]:

@@ -159,7 +159,7 @@ def evaluated(
         batch_size: texts at once.
         advance: hears how many more are done.
     """
-    chosen = removal or system.model.config.eval_removal
+    chosen = removal or system.model.evaluated_removal
     protocol = checked_protocol(system, chosen, beside=beside, draws=draws, probes=probes)
     if budgets is not None:
         check_budgets(budgets)

@@ -30,6 +30,7 @@ def explanations(
     """
     answers, probabilities = cache(answers), step.logits.float().softmax(-1).tolist()
     targets, scores, chosen = step.target.tolist(), step.scores.tolist(), selected.tolist()
+    errors = step.completeness_errors
     first = 0  # row of the example's first sequence
     for row, (example, one) in enumerate(zip(examples, encoded, strict=True)):
         shown = first + (targets[row] if one.choice else 0)  # row of the sequence that was chosen
@@ -43,6 +44,7 @@ def explanations(
             scores=scores[shown],
             selected=chosen[shown],
             budget=budget,
+            completeness_error=None if errors is None else float(errors[row]),
         )
         first += len(one.sequences)
 
@@ -57,6 +59,7 @@ def explanation(
     scores: Sequence[float],
     selected: Sequence[bool],
     budget: float,
+    completeness_error: float | None = None,
 ) -> Explanation:
     """The prediction and its reasons for one example.
 
@@ -80,6 +83,7 @@ def explanation(
         gold_label=example.label,
         gold_spans=gold_spans(example),
         choices=example.choices,
+        completeness_error=completeness_error,
     )
 
 

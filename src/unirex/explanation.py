@@ -67,6 +67,7 @@ class Explanation:
     gold_label: Label | None = None
     gold_spans: tuple[Span, ...] | None = None
     choices: tuple[str, ...] | None = None  # in the order of their letters
+    completeness_error: float | None = None  # of attributions that should add up: how far they are from it
 
     @property
     def text(self) -> str:

@@ -147,7 +147,7 @@ class RationaleModel(PreTrainedModel):
                 layout=layout,
                 labels=tuple(labels),
                 extractor=config.extractor,
-                extractor_options=completed_options(config, labels, layout),
+                extractor_options=completed_options(config, labels, layout, tokenizer.mask_token_id),
                 budgets=config.budgets,
                 budgets_per_step=config.budgets_per_step,
                 training_budgets=config.training_budgets,
@@ -232,6 +232,12 @@ class RationaleModel(PreTrainedModel):
         asked = self.objectives.views()
         return tuple(dict.fromkeys(("kept", *asked))) if self.config.predict_from == "rationale" else asked
 
+    @property
+    def evaluated_removal(self) -> str:
+        """How tokens are taken out to measure it; what a predictor reads is part of the predictor."""
+        config = self.config
+        return config.removal if config.predict_from == "rationale" else config.eval_removal
+
     def perturber(self, removal: str) -> Perturber:
         """How this system takes tokens out of texts."""
         pad = self.config.encoder.pad_token_id or 0
@@ -248,11 +254,15 @@ class RationaleModel(PreTrainedModel):
         return None if weights is None else torch.tensor(weights, device=self.device, dtype=self.dtype)
 
 
-def completed_options(config: Config, labels: Sequence[Any], layout: Layout) -> dict[str, Any]:
-    """The extractor's options, with how many logits it needs if it asks and nobody said."""
-    asks = "classes" in option_names(config.extractor)
-    known = {"classes": 1 if layout.choice else len(labels)} if asks else {}
-    return {**known, **config.extractor_options}
+def completed_options(
+    config: Config, labels: Sequence[Any], layout: Layout, mask_token_id: int | None
+) -> dict[str, Any]:
+    """The extractor's options, with what it asks about the task and the tokenizer if nobody said."""
+    known: dict[str, Any] = {"classes": 1 if layout.choice else len(labels)}
+    if config.extractor_options.get("removal") == "mask_token":
+        known["mask_token_id"] = mask_token_id
+    asked = [name for name in known if name in option_names(config.extractor)]
+    return {name: known[name] for name in asked} | config.extractor_options
 
 
 def checked_length(asked: int | None, encoder: Any) -> int:

@@ -19,7 +19,7 @@ from unirex.modeling import RationaleModel
 from unirex.models.task import Pass
 from unirex.perturb import Perturber
 from unirex.probing import probe
-from unirex.records import Distributions, Draw, Floats, Probes, Record, Scored, Views
+from unirex.records import Distributions, Draw, Probes, Record, Scored, Views
 from unirex.select import ranks
 from unirex.step import SelectPredictStep, Step
 
@@ -46,7 +46,9 @@ class Cost:
 def costed(model: RationaleModel) -> Iterator[Cost]:
     """What the work inside takes, of all encoders of the model; on a GPU, until it is done."""
     cost, device = Cost(), model.device
-    encoders = [one for one in model.modules() if isinstance(one, PreTrainedModel) and one is not model]
+    inner = [one for one in model.modules() if isinstance(one, PreTrainedModel) and one is not model]
+    wrapped = {id(one.base_model) for one in inner if one.base_model is not one}
+    encoders = [one for one in inner if one.base_model is one or id(one.base_model) not in wrapped]
 
     def note(_module: nn.Module, _args: Any, given: dict[str, Any]) -> None:
         rows = given["inputs_embeds"] if given.get("inputs_embeds") is not None else given["input_ids"]
@@ -82,7 +84,8 @@ def batch_records(
     draws = batch_draws(step, examples, encoded, how, known=probes)
     predicted, targets = step.logits.argmax(-1).tolist(), step.target.tolist()
     probabilities = distributions(step.logits[None])
-    deltas = convergence_deltas(step)
+    errors = step.completeness_errors
+    deltas = None if errors is None else errors.double().tolist()
     for row, (example, one) in enumerate(zip(examples, encoded, strict=True)):
         labels = tuple(answers(len(one.sequences)))
         yield Record(
@@ -192,18 +195,3 @@ def cut_views(views: Views, count: int) -> Views:
     """The same for all distributions of a view."""
     whole = None if views.whole is None else cut(views.whole, count)
     return replace(views, removed=cut(views.removed, count), kept=cut(views.kept, count), whole=whole)
-
-
-def convergence_deltas(step: Step) -> Floats | None:
-    """How far the attributions are from adding up to what they explain, if the extractor promises that.
-
-    Of choices, the mean over the sequences of an example.
-    """
-    if not hasattr(step.extractor, "convergence_delta"):
-        return None
-    found = step.extractor.convergence_delta(step.full, step.target, step.scores).abs().double()
-    owner = step.batch.example
-    if owner is None:
-        return tuple(found.tolist())
-    sums = found.new_zeros(len(step.target)).index_add(0, owner, found)
-    return tuple((sums / owner.bincount(minlength=len(step.target))).tolist())

@@ -83,6 +83,21 @@ class Step:
         """The distribution over rationales, of an extractor that has one (HardKuma)."""
         return self.extractor.gates(self.full)
 
+    @cached_property
+    def completeness_errors(self) -> Tensor | None:  # [B]
+        """How far the scores are from adding up to what they explain, if the extractor promises that.
+
+        Of choices, the mean over the sequences of an example.
+        """
+        if not hasattr(self.extractor, "convergence_delta"):
+            return None
+        found = self.extractor.convergence_delta(self.full, self.target, self.scores).abs()
+        owner = self.batch.example
+        if owner is None:
+            return found
+        sums = found.new_zeros(self.batch.examples()).index_add(0, owner, found)
+        return sums / owner.bincount(minlength=len(sums))
+
     def _view(self, name: str) -> Tensor:
         return self._planned[name] if name in self.views else self._run([name])[name]
 

@@ -15,7 +15,7 @@ from unirex.files import write_file
 from unirex.metrics import performance
 from unirex.metrics.uncertainty import mean_std
 from unirex.records import Record
-from unirex.report.cautions import collapse_warning, select_predict_note
+from unirex.report.cautions import collapse_warning, completeness_note, select_predict_note
 from unirex.report.table import table
 from unirex.tally import Tally
 
@@ -122,9 +122,11 @@ class Summary:
     def notes(self) -> list[str]:
         """What its numbers mean other than usual."""
         raw, sizes = self.metrics.get("comprehensiveness_mean"), self.seen.get("budgets")
-        if not self.select_predict or raw is None or not isinstance(sizes, list):
-            return []
-        return [f"note: {select_predict_note(self.name, raw, len(sizes))}"]
+        error = self.metrics.get("convergence_delta")
+        found = [] if error is None else [f"note: {completeness_note(error)}"]
+        if self.select_predict and raw is not None and isinstance(sizes, list):
+            found.append(f"note: {select_predict_note(self.name, raw, len(sizes))}")
+        return found
 
     @property
     def warnings(self) -> list[str]:

@@ -20,7 +20,7 @@ from unirex.encode import TextEncoder
 from unirex.errors import UserError, one_line
 from unirex.explain import explanations
 from unirex.explanation import Explanation
-from unirex.extractors import build_extractor, extractor_name
+from unirex.extractors import build_extractor, extractor_name, option_names
 from unirex.modeling import RationaleModel
 from unirex.models.classifier import Classifier
 from unirex.models.encoders import PICKLES, check_complete, quiet_transformers
@@ -155,6 +155,8 @@ class System:
         if self.model.config.predict_from == "rationale":
             raise UserError("this system predicts from its own rationale; another extractor would change it.")
         name = extractor_name(name)
+        if options.get("removal") == "mask_token" and "mask_token_id" in option_names(name):
+            options = {"mask_token_id": self.model.config.mask_token_id, **options}
         extractor = build_extractor(name, self.model.config.encoder, options)
         if any(True for _ in extractor.parameters()):
             raise UserError(f"extractor '{name}' must be trained; choose one without parameters.")

@@ -54,6 +54,8 @@ class Learner(pl.LightningModule):
 
     def on_train_batch_start(self, batch: Any, batch_idx: int) -> None:  # noqa: D102
         self.model.train(self.settings.training.dropout)
+        if not any(one.requires_grad for one in self.model.task.parameters()):
+            self.model.task.eval()  # it is finished: L2E's classifier
 
     def training_step(self, batch: dict[str, Tensor], batch_idx: int) -> Tensor:  # noqa: D102
         output = self.model(**batch)

@@ -226,7 +226,9 @@ def test_evaluation_leaves_no_trace(encoders, name, training):
     folder = encoders("bert")
     model = tiny.build_model(folder, extractor=name).train(training)
     batch = tiny.build_batch(folder, tiny.SENTENCES[:3])
-    batch = replace(batch, has_rationale=torch.ones(3, dtype=torch.bool))
+    batch = replace(
+        batch, has_rationale=torch.ones(3, dtype=torch.bool), given=torch.zeros(batch.input_ids.shape)
+    )
     hooks = [len(module._forward_hooks) + len(module._forward_pre_hooks) for module in model.modules()]
     with torch.no_grad():
         scores = model.extractor(Pass(model.task, batch), batch.labels)

@@ -191,6 +191,8 @@ def test_the_encoder_is_heard_as_it_speaks_inside_the_classifier(classifiers):
     expected = model(**tokenizer(*PAIRS[0], return_tensors="pt")).attentions
     found = system.model.task.encoded(batch_of(system, PAIRS[:1])).attentions
     torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)
+    scores = system.with_extractor("attention").model.step(batch_of(system, PAIRS[:1])).scores
+    torch.testing.assert_close(scores, expected[-1].mean(1)[:, 0], rtol=1e-5, atol=1e-5)
 
 
 def test_more_than_two_texts_are_refused(classifiers):

@@ -26,8 +26,27 @@ KINDS = {
     "choice": (planted_choices((10, 4, 6)), {}),
     "long": (planted_long((6, 3, 4)), {"max_length": 40, "truncation": "windows"}),
 }
+STEPS = {"steps": 3}  # of integrated gradients, to be quick
+VARIANTS = {
+    "sgt:original": ("sgt", {"sgt": {"variant": "original"}}),
+    "sgt-p:original": ("sgt-p", {"sgt": {"variant": "original"}}),
+    "l2e:unirex": ("l2e", {"l2e": {"variant": "unirex", "teacher_options": STEPS}}),
+    "l2e:label": ("l2e", {"extractor_options": {"label": True}, "l2e": {"teacher_options": STEPS}}),
+    "fresh:unirex": ("fresh", {"fresh": {"variant": "unirex", "saliency_options": STEPS}}),
+    "fresh:best-span": ("fresh", {"rationale_selector": "best-span", "fresh": {"saliency_options": STEPS}}),
+    "a2r:unirex": ("a2r", {"a2r": {"variant": "unirex"}}),
+    "aa-f:random": ("aa-f", {"extractor": "random"}),
+    "aa-f:gold": ("aa-f", {"extractor": "gold"}),
+    "aa-f:inverse": ("aa-f", {"extractor": "inverse"}),
+    "aa-fp:mlp": ("aa-fp", {"extractor_options": {"pooling": "mlp-8-1", **STEPS}}),
+    "aa-fp:first-order": ("aa-fp", {"extractor_options": {"create_graph": False, **STEPS}}),
+    "slm-fp:straight_through": ("slm-fp", {"selector": "straight_through"}),
+    "dlm-fp:gumbel": ("dlm-fp", {"selector": "gumbel"}),
+}
 EVERY = pytest.mark.parametrize(
-    ("kind", "method"), [(kind, method) for kind in KINDS for method in method_names()]
+    ("kind", "method"),
+    [(kind, method) for kind in KINDS for method in method_names()]
+    + [(kind, variant) for kind in ("pair", "choice") for variant in VARIANTS],
 )
 
 
@@ -39,18 +58,24 @@ def fit(learner, data, method="slm-fp", training=QUICK, **settings):
 
 @pytest.fixture(scope="module")
 def fitted(learner):
-    """`fitted(kind, method)` is a system trained a little on data of that kind, made once."""
+    """`fitted(kind, method)` is a system trained a little on data of that kind, made once; or a variant."""
     made = {}
 
     def build(kind: str, method: str = "slm-fp"):
         if (kind, method) not in made:
             data, settings = KINDS[kind]
-            if method_settings(method)["extractor"] == "integrated-gradients":
-                settings = settings | {"extractor_options": {"steps": 3}}
-            made[kind, method] = fit(learner, data, method, **settings)
+            made[kind, method] = fit(learner, data, **settings | settings_of(method))
         return made[kind, method]
 
     return build
+
+
+def settings_of(name):
+    """A method, or a variant of one, as `fit` takes it."""
+    method, settings = VARIANTS.get(name, (name, {}))
+    if name == method and method_settings(method)["extractor"] == "integrated-gradients":
+        settings = {"extractor_options": STEPS}
+    return {"method": method, **settings}
 
 
 def test_the_corpora_are_of_the_kinds_they_are_for(learner):

@@ -19,7 +19,7 @@ from unirex.eraser.classification import (
 )
 from unirex.eraser.gold import Gold, Truth
 from unirex.eraser.instances import Instance
-from unirex.metrics.performance import accuracy_of
+from unirex.metrics.performance import accuracy_of, collapse_of
 
 SIDES = ("comprehensiveness", "sufficiency")
 
@@ -68,6 +68,13 @@ class PredictedClasses:
                 "class, so means are NaN; the official program stops there"
             )
         counts = self._confusion()
+        collapse = None if counts is None else collapse_of(counts)
+        if collapse is not None:
+            self.notes.append(
+                f"warning: {collapse.label!r} is predicted for {100 * collapse.share:.4g} % of the "
+                "annotations; a constant classifier's comprehensiveness and sufficiency are near 0 whatever "
+                "its rationales are"
+            )
         effects = [f"{side}{part}" for part in ("", "_entropy", "_kl") for side in SIDES]
         return {
             "classification_scores": {

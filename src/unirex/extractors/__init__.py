@@ -15,6 +15,7 @@ ALIASES = {
     "saliency": "gradient",
     "ixg": "input-x-gradient",
     "ig": "integrated-gradients",
+    "gshap": "gradient-shap",
     "shap": "kernel-shap",
     "rollout": "attention-rollout",
     "loo": "occlusion",

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from unirex.batch import Batch
 from unirex.errors import UserError, unknown
-from unirex.models.task import Pass, TaskModel, encode, full_attention_limit, in_chunks
+from unirex.models.task import Pass, TaskModel, full_attention_limit, in_chunks
 
 QUERIES = ("cls", "mean")
 WEIGHTS = 1 << 27  # attention weights of all layers and heads held at once
@@ -72,9 +72,7 @@ def at_once(encoder: Any, batch: Batch) -> int:
 
 def attentions(task: TaskModel, batch: Batch, embeds: Tensor) -> list[Tensor]:
     """Every layer's attention, averaged over heads: [R, W, W] each."""
-    # Somebody else's classifier may tell its encoder more than ours does (token types).
-    own: Any = getattr(task, "encoded", None)
-    output = encode(task.encoder, batch, embeds) if own is None else own(batch, embeds)
+    output = task.encoded(batch, embeds)
     found, encoder = getattr(output, "attentions", None), task.encoder
     width, limit = batch.input_ids.shape[1], full_attention_limit(encoder.config)
     sparse = limit is not None and width > limit

@@ -66,8 +66,8 @@ class FromBaseline(Attribution):
         `scores` [D, T], if they are at hand and plain sums, save computing the attributions again.
         """
         chosen = full.text_target(target)
+        whole = full.text_logits.detach().gather(1, chosen[:, None]).squeeze(1)
         with torch.no_grad():
-            whole = target_logits(full.task, full.batch, embeddings(full), chosen)
             nothing = target_logits(full.task, full.batch, baseline(full), chosen)
         if scores is not None and self.pooling is None:
             return scores.sum(-1) - (whole - nothing)

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from unirex.batch import Batch
 from unirex.errors import UserError
+from unirex.extractors.masking import text_generators
 from unirex.models.task import Pass
 
 
@@ -23,16 +24,10 @@ class Random(nn.Module):
         """Scores [D, T]; padding does not change them."""
         batch = full.batch
         scores = torch.zeros(batch.input_ids.shape)
-        lengths = batch.attention_mask.sum(-1).tolist()
-        for row, (ids, length) in enumerate(zip(batch.input_ids.tolist(), lengths, strict=True)):
-            scores[row, :length] = torch.randn(length, generator=self._generator(ids[:length]))
+        lengths = batch.lengths().tolist()
+        for row, (chance, length) in enumerate(zip(text_generators(self.seed, batch), lengths, strict=True)):
+            scores[row, :length] = torch.randn(length, generator=chance)
         return scores.to(batch.input_ids.device)
-
-    def _generator(self, tokens: list[int]) -> torch.Generator:
-        key = self.seed
-        for token in tokens:
-            key = (key * 1_000_003 + token + 1) % (2**61 - 1)
-        return torch.Generator().manual_seed(key)
 
 
 class Gold(nn.Module):

@@ -81,6 +81,8 @@ def check_objectives(config: Config) -> None:
         raise UserError(f"extractor '{config.extractor}' is for predict_from=rationale; use dual-lm instead.")
     if config.rationale_selector != "top-k" and not alone:
         raise UserError("rationale_selector is for predict_from=rationale; it would do nothing here.")
+    if config.temperature != Config().temperature and config.selector == "detached":
+        raise UserError("temperature is for selector=straight_through or gumbel; it would do nothing here.")
     if config.extractor == "hard-kuma" and config.rationale_selector != "threshold":
         raise UserError("extractor 'hard-kuma' draws rationales of any size: rationale_selector=threshold.")
 

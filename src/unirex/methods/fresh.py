@@ -6,8 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from unirex.config import Config
-from unirex.data.example import Example, Splits
-from unirex.explanation import Explanation
+from unirex.data.example import Splits
 from unirex.methods.building import build_system
 from unirex.methods.stages import Stages, stage_config, with_parts
 from unirex.objectives import Objectives
@@ -40,7 +39,7 @@ def support(stages: Stages, data: Splits, config: Config) -> System:
 def tagger(stages: Stages, data: Splits, config: Config) -> System:
     """A language model that learnt which tokens to extract: from people if it may, else from the support."""
     human = bool(config.objectives.plausibility.weight)
-    lessons = data if human else marked(data, support(stages, data, config), config)
+    lessons = data if human else by_support(stages, data, config)
     settings = stage_config(
         config,
         extractor="dual-lm",
@@ -50,22 +49,16 @@ def tagger(stages: Stages, data: Splits, config: Config) -> System:
     return stages.train("tagger", lessons, settings)
 
 
-def marked(data: Splits, classifier: System, config: Config) -> Splits:
-    """The training texts with what the support model goes by in the place of gold."""
-    found = classifier.explain_all(
-        data["train"], budget=max(config.budgets), selector=config.rationale_selector
+def by_support(stages: Stages, data: Splits, config: Config) -> Splits:
+    """The data with what the support model goes by marked in its training texts."""
+    marked = stages.marked(
+        "marks",
+        support(stages, data, config),
+        data["train"],
+        budget=max(config.budgets),
+        selector=config.rationale_selector,
     )
-    taught = tuple(by_explanation(*pair) for pair in zip(data["train"], found, strict=True))
-    return Splits(data.info, {"train": taught, "dev": data["dev"]})
-
-
-def by_explanation(example: Example, explanation: Explanation) -> Example:
-    """The example with the words of an explanation marked."""
-    spans: list[list[tuple[int, int]]] = [[] for _ in example.segments]
-    for span in explanation.spans:
-        if span.segment < len(spans):  # not in the choice
-            spans[span.segment].append((span.start, span.end))
-    return replace(example, rationale=tuple(map(tuple, spans)), groups=())
+    return Splits(data.info, {"train": marked, "dev": data["dev"]})
 
 
 def as_support(extracting: System, config: Config) -> tuple[Any, dict[str, Any]]:

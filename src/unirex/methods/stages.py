@@ -7,7 +7,7 @@ import json
 import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 
 from unirex.batch import Batch, Encoded
 from unirex.config import Config
-from unirex.data.example import Example, Splits
+from unirex.data.example import Example, Rationale, Splits
 from unirex.data.fingerprint import fingerprint
 from unirex.errors import UserError
-from unirex.files import load_state, save_state
+from unirex.explanation import Explanation
+from unirex.files import load_state, save_state, write_file
 from unirex.modeling import RationaleModel
 from unirex.progress import Progress
 from unirex.runs import Run
@@ -121,6 +122,29 @@ class Stages:
         write_scores(path, found)
         return found
 
+    def marked(
+        self, name: str, system: System, examples: Sequence[Example], *, budget: float, selector: str
+    ) -> tuple[Example, ...]:
+        """The examples with what a system goes by in the place of gold: found now, or read if known."""
+        key = content_key(name, weights_digest(system), [budget, selector], [repr(one) for one in examples])
+        path = self.kept / f"{name}-{key}.json"
+        if path.is_file() and not self.force:
+            self._say(f"stage {name}: marked before, read from {path}")
+            found = read_marks(path)
+        else:
+            with Progress(f"marking ({name})", total=len(examples), shown=self.progress) as progress:
+                told = system.explain_all(
+                    examples, budget=budget, selector=selector, advance=progress.advance
+                )
+                found = [
+                    marks(one, len(example.segments)) for one, example in zip(told, examples, strict=True)
+                ]
+            write_file(path, json.dumps(found))
+        return tuple(
+            replace(one, rationale=rationale, groups=())
+            for one, rationale in zip(examples, found, strict=True)
+        )
+
     def _say(self, what: str) -> None:
         if self.progress:
             print(what, file=sys.stderr, flush=True)
@@ -141,8 +165,9 @@ def content_key(*parts: Any) -> str:
 
 
 def weights_digest(system: System) -> list[str]:
-    """What a system's scores depend on: its settings and its weights."""
-    digest = hashlib.sha256(json.dumps(system.model.config.to_dict(), sort_keys=True, default=str).encode())
+    """What a system's scores depend on: its settings and its weights, not where it was loaded from."""
+    settings = system.model.config.to_dict() | {"_name_or_path": ""}
+    digest = hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode())
     for name, value in sorted(system.model.state_dict().items()):
         digest.update(name.encode() + value.detach().cpu().contiguous().view(-1).numpy().tobytes())
     return [digest.hexdigest(), system.tokenizer.backend_tokenizer.to_str()]
@@ -157,6 +182,23 @@ def scored(system: System, examples: Sequence[Example], advance: Any = None) -> 
             yield [next(rows)[: len(tokens)].copy() for tokens in one.sequences]
 
     return system.stream(examples, answer, advance=advance)
+
+
+def marks(explanation: Explanation, segments: int) -> Rationale:
+    """The characters an explanation names in each of the segments, not in a choice."""
+    named = [one for one in explanation.spans if one.segment < segments]
+    return tuple(
+        tuple((one.start, one.end) for one in named if one.segment == number) for number in range(segments)
+    )
+
+
+def read_marks(path: Path) -> list[Rationale]:
+    """The marks that were kept in a file."""
+    try:
+        found = json.loads(path.read_text("utf-8"))
+        return [tuple(tuple((start, end) for start, end in part) for part in one) for one in found]
+    except (ValueError, TypeError) as error:
+        raise UserError(f"{path}: damaged; delete it, or --force makes all stages anew.") from error
 
 
 def write_scores(path: Path, scores: Scores) -> None:
@@ -174,7 +216,10 @@ def write_scores(path: Path, scores: Scores) -> None:
 
 def read_scores(path: Path) -> Scores:
     """What `write_scores` wrote."""
-    state = load_state(path)
+    try:
+        state = load_state(path)
+    except UserError as error:
+        raise UserError(f"{path}: damaged; delete it, or --force makes all stages anew.") from error
     arrays: Iterator[NDArray[np.float32]] = iter(
         np.split(state["values"].numpy(), np.cumsum(state["sizes"].numpy())[:-1])
     )

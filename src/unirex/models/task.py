@@ -124,9 +124,13 @@ class TaskModel(nn.Module):
 
     def states(self, batch: Batch, embeds: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Hidden states [D, T, H] and logits [D, C] of sequences the encoder can take, from one pass."""
-        output = encode(self.encoder, batch, embeds)
+        output = self.encoded(batch, embeds)
         pooled = pool(self.pooling, output, batch.attention_mask)
         return output.last_hidden_state, self.head(pooled)
+
+    def encoded(self, batch: Batch, embeds: Tensor | None = None) -> Any:
+        """All the encoder says to a batch."""
+        return encode(self.encoder, batch, embeds)
 
     def planned(self, batch: Batch, embeds: Tensor) -> tuple[Tensor, Tensor]:
         """The same for sequences of many lengths, none of them padded more than pays."""

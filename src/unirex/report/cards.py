@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from unirex.explanation import Explanation
 from unirex.report.markup import Html, element, joined
 from unirex.report.pieces import Piece, gold_pieces, rationale_pieces
-from unirex.report.wording import budget, named, percent, ranked, truncation
+from unirex.report.wording import budget, completeness, named, percent, ranked, truncation
 
 LONG = 3000  # characters of HTML; a longer text scrolls in its own box
 
@@ -59,6 +59,8 @@ def fine(explanation: Explanation) -> Html:
     lines = [element("p", f"Rationale: {budget(explanation)}", class_="fine")]
     if explanation.truncated > 0:
         lines.append(element("p", truncation(explanation), class_="fine warning"))
+    if explanation.completeness_error is not None:
+        lines.append(element("p", completeness(explanation), class_="fine"))
     return joined(lines)
 
 

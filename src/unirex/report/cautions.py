@@ -30,6 +30,13 @@ def answer(found: Collapse) -> str:
     return f"'{found.label}' to {share} % of the texts"
 
 
+def completeness_note(error: float) -> str:
+    """How far attributions are from adding up to what they explain."""
+    return (
+        f"completeness error {error:.3g}: mean |sum of the scores - (logit of the text - of the baseline)|."
+    )
+
+
 def select_predict_note(who: str, raw: float, budgets: int) -> str:
     """That a system predicts from its rationale alone, and what its faithfulness then is (SPEC A11, D-5)."""
     mean, what = ("", "it") if budgets == 1 else (f", the mean over {budgets} budgets", "their sum")

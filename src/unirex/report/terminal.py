@@ -13,7 +13,7 @@ from unirex.explanation import Explanation, Span
 from unirex.report.pieces import Piece, gold_pieces, rationale_pieces
 from unirex.report.plain import printable
 from unirex.report.shades import LIGHT_INK, TERMINAL
-from unirex.report.wording import budget, named, percent, ranked, truncation
+from unirex.report.wording import budget, completeness, named, percent, ranked, truncation
 
 BAR = 24  # characters for a probability of 1
 FAINTEST = 3  # levels below it would only make the screen restless
@@ -31,6 +31,8 @@ def render(explanation: Explanation) -> RenderableType:
     parts.append(_named(f"rationale, {budget(explanation)}", explanation.spans))
     if explanation.gold_spans is not None:
         parts += [_named("gold rationale", explanation.gold_spans), _text(gold_pieces(explanation))]
+    if explanation.completeness_error is not None:
+        parts.append(Text(completeness(explanation), style="dim"))
     if explanation.truncated > 0:
         parts.append(Text(truncation(explanation), style="yellow"))
     return Panel(Group(*parts), title=_title(explanation), title_align="left", padding=(1, 2))

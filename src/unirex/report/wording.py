@@ -29,6 +29,11 @@ def truncation(explanation: Explanation) -> str:
     return f"The text is too long for the model: {tokens} not read."
 
 
+def completeness(explanation: Explanation) -> str:
+    """How far the scores are from adding up to what they explain."""
+    return f"completeness error of the scores: {explanation.completeness_error:.3g}"
+
+
 def named(explanation: Explanation, label: Label) -> str:
     """A label as people know it: the letter of a choice with the text it stands for."""
     choices = explanation.choices or ()
