@@ -15,7 +15,7 @@ from unirex.select import top_k
 TRAINING = {"epochs": 8, "learning_rate": 4e-3, "batch_size": 16, "patience": 8}
 SLOWLY = TRAINING | {"epochs": 30, "learning_rate": 1e-3, "patience": 30}
 PACE = {  # gates that are drawn learn slowly, and close for good if few tokens are asked for too early
-    "hard-kuma": {"training": SLOWLY, "extractor_options": {"multiplier": 0.1}},
+    "hard-kuma": {"training": SLOWLY},
 }
 UNIREX, ORIGINAL = {"variant": "unirex"}, {"variant": "original"}
 ABLATIONS = {

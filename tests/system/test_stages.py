@@ -17,12 +17,13 @@ from unirex.modeling import RationaleModel
 DATA = planted((24, 8, 8))
 STEPS = 6  # of every training: 24 texts, 8 at a time, twice
 STAGES = {  # what is kept of each method, in the order it is made
-    ("fresh", "original"): ("classifier", "tagger", "rationales"),
+    ("fresh", "original"): ("classifier", "marks", "tagger", "rationales"),
     ("fresh", "unirex"): ("classifier", "rationales"),
     ("fresh-p", "original"): ("tagger", "rationales"),
     ("l2e", "original"): ("classifier", "lessons"),
     ("l2e", "unirex"): ("classifier", "lessons"),
 }
+EVERY = set(STAGES["fresh", "original"])
 
 
 def fit(learner, out, method="fresh", data=DATA, epochs=2, variant="original", **settings):
@@ -102,6 +103,7 @@ def test_a_second_run_loads_what_the_first_made(learner, finished, stages, tmp_p
     assert not (tmp_path / "second/stages").exists()
     for stage in ("classifier", "tagger"):
         assert f"stage {stage}: trained before, loaded from {stages}" in said
+    assert f"stage marks: marked before, read from {stages}" in said
     assert said.count("stage rationales: scored before, read from") == 2 and "training in" not in said
     assert same(weights(second), load_file(finished() / "model.safetensors"))
 
@@ -115,11 +117,11 @@ def test_without_a_run_folder_stages_can_be_kept_too(learner, stages, tmp_path):
 @pytest.mark.parametrize(
     ("changed", "again"),
     [
-        ({"seed": 1}, {"classifier", "tagger", "rationales"}),
-        ({"epochs": 1}, {"classifier", "tagger", "rationales"}),
-        ({"max_length": 20}, {"classifier", "tagger", "rationales"}),
+        ({"seed": 1}, EVERY),
+        ({"epochs": 1}, EVERY),
+        ({"max_length": 20}, EVERY),
         # The tagger learns spans instead of single words, from the same classifier.
-        ({"rationale_selector": "best-span", "budgets": [50]}, {"tagger", "rationales"}),
+        ({"rationale_selector": "best-span", "budgets": [50]}, EVERY - {"classifier"}),
         # Only the predictor hears of it.
         ({"removal": "attention_mask"}, set()),
     ],
@@ -147,11 +149,7 @@ def test_another_text_is_another_stage(learner, stages, tmp_path):
     data = Splits(DATA.info, {**DATA, "train": (changed, *others)})
     before = kept(stages)
     fit(learner, tmp_path / "run", data=data, stages=stages, progress=False)
-    assert {name.rpartition("-")[0] for name in kept(stages).keys() - before.keys()} >= {
-        "classifier",
-        "tagger",
-        "rationales",
-    }
+    assert {name.rpartition("-")[0] for name in kept(stages).keys() - before.keys()} == EVERY
 
 
 def test_methods_share_the_classifier(learner, finished, stages, tmp_path, capsys):
@@ -258,9 +256,10 @@ def test_a_finished_run_is_loaded(learner, finished, capsys):
     assert same(weights(again), load_file(finished() / "model.safetensors"))
 
 
-@pytest.mark.parametrize("damage", [b"", b"\x80\x04not scores"])
-def test_damaged_scores_are_said_and_force_mends_them(learner, stages, tmp_path, damage):
-    path = next(stages.glob("rationales-*"))
+@pytest.mark.parametrize("damage", [b"", b"\x80\x04neither scores nor marks"])
+@pytest.mark.parametrize("stage", ["rationales", "marks"])
+def test_a_damaged_file_is_said_and_force_mends_it(learner, stages, tmp_path, stage, damage):
+    path = next(stages.glob(f"{stage}-*"))
     path.write_bytes(damage)
     with pytest.raises(UserError, match=f"{path.name}: damaged; delete it, or --force"):
         fit(learner, tmp_path / "run", stages=stages, progress=False)
@@ -278,6 +277,13 @@ def test_resume_and_force_exclude_each_other(learner, tmp_path):
     with pytest.raises(UserError, match="resume goes on with a run, force begins it anew"):
         fit(learner, tmp_path / "run", resume=True, force=True)
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("method", ["fresh", "l2e"])
+def test_stages_in_half_precision(learner, method):
+    training = {"epochs": 1, "precision": "bf16-true"}
+    system = unirex.fit(method, DATA, encoder=str(learner), training=training, progress=False)
+    assert system.explain("the film is good").spans
 
 
 def test_several_devices_are_refused_before_anything_is_trained(learner, tmp_path):

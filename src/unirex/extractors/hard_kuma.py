@@ -121,7 +121,7 @@ class HardKuma(OwnEncoder):
         *,
         head: str = "linear",
         dropout: float = 0.0,
-        multiplier: float = 1.0,  # Paper: 1e-4, which takes thousands of steps to count for anything
+        multiplier: float = 0.1,  # Paper: 1e-4, which takes thousands of steps to count for anything
         rate: float = 0.01,  # SPEC C6
         decay: float = 0.9,  # SPEC C6 (FRESH); the original: 0.99
     ) -> None:

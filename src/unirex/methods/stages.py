@@ -23,7 +23,7 @@ from unirex.explanation import Explanation
 from unirex.files import load_state, save_state, write_file
 from unirex.modeling import RationaleModel
 from unirex.progress import Progress
-from unirex.runs import Run
+from unirex.runs import Run, versions
 from unirex.settings import plain
 from unirex.system import System, load
 from unirex.train import Scores, train
@@ -70,7 +70,8 @@ class Stages:
         """The system of a stage: trained now, or loaded if the same was trained before."""
         from unirex.methods.building import build_system
 
-        folder = self.kept / f"{name}-{content_key(name, plain(config), fingerprint(data))}"
+        parts = plain(config), fingerprint(data), encoder_digest(config.encoder), versions()["unirex"]
+        folder = self.kept / f"{name}-{content_key(name, *parts)}"
         if self.force:
             shutil.rmtree(folder, ignore_errors=True)
         run = Run(folder, name, config, data)
@@ -164,12 +165,27 @@ def content_key(*parts: Any) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
+def encoder_digest(name: str) -> str:
+    """The content of an encoder in a folder, which may change under its name; others are their name."""
+    folder = Path(name).expanduser()
+    if not folder.is_dir():
+        return name
+    digest = hashlib.sha256()
+    for path in sorted(folder.iterdir()):
+        if path.suffix in (".json", ".safetensors", ".txt", ".model"):
+            digest.update(path.name.encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
 def weights_digest(system: System) -> list[str]:
     """What a system's scores depend on: its settings and its weights, not where it was loaded from."""
+    import torch
+
     settings = system.model.config.to_dict() | {"_name_or_path": ""}
     digest = hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode())
     for name, value in sorted(system.model.state_dict().items()):
-        digest.update(name.encode() + value.detach().cpu().contiguous().view(-1).numpy().tobytes())
+        raw = value.detach().cpu().contiguous().view(-1).view(torch.uint8)  # NumPy knows no bfloat16
+        digest.update(name.encode() + raw.numpy().tobytes())
     return [digest.hexdigest(), system.tokenizer.backend_tokenizer.to_str()]
 
 
