@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # All 16 methods of the paper's main table on SST: train, evaluate, compare. The result is docs/results/sst.md.
-#   UNIREX_DATA=data benchmarks/sst_methods.sh runs/sst                 # as the paper: up to 10 epochs
+#   UNIREX_DATA=data benchmarks/sst_methods.sh runs/sst                 # up to 10 epochs
 #   UNIREX_DATA=data EPOCHS=1 benchmarks/sst_methods.sh runs/sst        # the reduced setting
 # What is finished is not done again; one run is one seed (SEED=1, another folder).
 set -euo pipefail
 out=${1:?folder for the runs}
 epochs=${EPOCHS:-10}
 seed=${SEED:-0}
-budgets=${BUDGETS_PER_STEP:-1}  # "null": all five at every step
+budgets=${BUDGETS_PER_STEP:-1}  # one of the five budgets a step; "null": all of them, as the paper
 trained=(vanilla l2e sgt fresh a2r aa-f sgt-p fresh-p a2r-p dlm-p aa-fp dlm-fp slm-fp)
 
 for method in "${trained[@]}"; do

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import Any
 
 import jsonargparse
+import yaml
 from jsonargparse import ArgumentParser, Namespace
 
 import unirex
@@ -20,7 +21,7 @@ from unirex.cli_list import KINDS, listed
 from unirex.config import Config
 from unirex.errors import UserError, one_line
 from unirex.extractors import extractor_name
-from unirex.methods.catalogue import family, method_diff, method_names
+from unirex.methods.catalogue import check_variant, family, method_diff, method_names
 from unirex.settings import check_keys, flat, nearest_option, plain, read_settings
 
 METHOD = "slm-fp"
@@ -109,7 +110,12 @@ def train_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     given = checked_file(value_of("--config", arguments))
     method = value_of("--method", arguments) or given.get("method") or METHOD
     group = family(method)
-    variant = value_of(f"--{group}.variant", arguments)
+    table = yaml.safe_load(value_of(f"--{group}", arguments) or "{}")
+    variant = value_of(f"--{group}.variant", arguments) or (
+        table.get("variant") if isinstance(table, dict) else None
+    )
+    if variant:
+        check_variant(method, given, {group: {"variant": variant}})
     diff = method_diff(method, {group: {"variant": variant}} if variant else given)
     asked = value_of("--extractor", arguments) or given.get("extractor", diff["extractor"])
     if diff["extractor"] != extractor_name(asked):

@@ -167,7 +167,9 @@ class WithScores(Sequence[Encoded]):
         if isinstance(number, slice):
             return [self[one] for one in range(*number.indices(len(self)))]
         one, given = self.encodings[number], self.scores[number]
-        pairs = zip(one.sequences, given, strict=True)
+        pairs = list(zip(one.sequences, given, strict=True))
+        if any(len(tokens) != len(scores) for tokens, scores in pairs):
+            raise ValueError(f"example {number}: its scores are of other tokens than are read now")
         return replace(one, sequences=tuple(replace(tokens, given=scores) for tokens, scores in pairs))
 
 

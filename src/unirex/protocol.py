@@ -19,13 +19,19 @@ def checked_protocol(
     if draws < 0:
         raise UserError(f"draws {draws}: give how often random scores are drawn, 0 or more.")
     check_probes(probes)
-    if probes and system.model.config.predict_from == "rationale":
+    model = system.model
+    if model.config.predict_from == "rationale" and chosen != model.config.removal:
+        raise UserError(
+            f"removal {chosen}: this system predicts from a rationale taken out by '{model.config.removal}'; "
+            "another would change its answers. --beside shows what it would come to."
+        )
+    if probes and model.config.predict_from == "rationale":
         raise UserError(
             "probes edit whole texts; this system predicts from its rationale and reads no others."
         )
-    trained = system.model.config.removal if system.model.trained_views() else None
+    trained = model.config.removal if model.trained_views() else None
     others = held_out(system, chosen, trained) if beside is None else beside
-    perturbers = [system.model.perturber(name) for name in dict.fromkeys(others) if name != chosen]
+    perturbers = [model.perturber(name) for name in dict.fromkeys(others) if name != chosen]
     return Protocol(perturbers, draws, tuple(probes), trained)
 
 

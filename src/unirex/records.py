@@ -83,7 +83,7 @@ class Record:
     probes: Probes | None = None
     seconds: float | None = None  # to predict and score it, its share of the batch
     token_forwards: float | None = None  # tokens the encoder ran for that, padding included, its share
-    convergence_delta: float | None = None  # of integrated gradients
+    convergence_delta: float | None = None  # of attributions that should add up
     truncated: int = 0
     choices: tuple[str, ...] | None = None
     trained_removal: str | None = None  # what training removed tokens by, if it did
@@ -137,8 +137,11 @@ class Record:
             replace(one, scores=scores, selected=selected, chosen=None)
             for one, scores, selected in zip(self.sequences, draw.scores, draw.selected, strict=True)
         )
+        # A system that predicts from its rationale would answer otherwise; what, nobody asked.
+        answer: dict[str, Any] = {"predicted": None, "probabilities": ()} if self.select_predict else {}
         return replace(
             self,
+            **answer,
             sequences=sequences,
             views=(draw.views,),
             draws=(),

@@ -104,8 +104,9 @@ class PlainCheckpoints(CheckpointIO):
 class Epochs(Callback):
     """Once an epoch: fresh seeds before; the best weights, a line of figures and a checkpoint after."""
 
-    def __init__(self, folder: Path, seed: int, batches: Batches) -> None:
+    def __init__(self, folder: Path, seed: int, batches: Batches, *, choose: bool = True) -> None:
         self.folder, self.seed, self.batches = folder, seed, batches
+        self.choose = choose  # the epoch with the best dev score; else the last
         self.best: float | None = None
         self.rows: list[dict[str, float]] = []
         self.stopped = False
@@ -132,7 +133,7 @@ class Epochs(Callback):
         row = {"epoch": trainer.current_epoch + 1, **row}
         # Of equals the later: the extractor goes on learning when the label is long known.
         # Paper: its code keeps the first.
-        improved = self.best is None or row[MONITOR] >= self.best
+        improved = self.best is None or not self.choose or row[MONITOR] >= self.best
         self.rows.append(row)
         if improved:
             self.best = row[MONITOR]
@@ -200,7 +201,7 @@ def train(
         seed=config.seed,
     )
     order = list(by_length(parts["dev"].lengths.tolist(), 2 * training.batch_size, tokens=TOKENS))
-    epochs = Epochs(folder, config.seed, batches)
+    epochs = Epochs(folder, config.seed, batches, choose=bool(config.objectives.task.weight))
     trainer = build_trainer(config, folder, [*progress_callbacks(progress), epochs])
     batches.rank, batches.world_size = trainer.global_rank, trainer.world_size
     if gold is not None and trainer.is_global_zero:

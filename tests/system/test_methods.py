@@ -8,6 +8,7 @@ from safetensors.torch import load_file, save_file
 import unirex
 from planted import planted
 from unirex.batch import collate
+from unirex.cli import main
 from unirex.errors import UserError
 from unirex.methods import method_names, method_settings, resolve
 from unirex.select import top_k
@@ -215,6 +216,22 @@ def test_a_wrong_setting_is_named(settings, said):
         resolve("slm-fp", None, settings)
 
 
+def test_a_file_of_settings_is_of_one_variant(tmp_path):
+    (tmp_path / "mine.yaml").write_text("method: a2r\na2r: {variant: original}\nbudgets: [20]\n")
+    with pytest.raises(UserError, match=r"for a2r\.variant 'original', not 'unirex'"):
+        resolve("a2r", tmp_path / "mine.yaml", {"a2r": {"variant": "unirex"}})
+    assert resolve("a2r", tmp_path / "mine.yaml", {}).objectives.agreement.divergence == "js"
+
+
+@pytest.mark.parametrize("how", [["--a2r.variant", "unirex"], ["--a2r", '{"variant": "unirex"}']])
+def test_a_variant_on_the_command_line_is_the_whole_variant(how, capsys):
+    with pytest.raises(SystemExit):
+        main(["train", "--method", "a2r", *how, "--print_config"])
+    printed = yaml.safe_load(capsys.readouterr().out)
+    assert printed["objectives"]["agreement"]["divergence"] == "js-reversed"
+    assert printed["extractor_options"] == {"soft": "own", "pads": True}
+
+
 def test_an_unknown_method_names_the_nearest():
     with pytest.raises(UserError, match="did you mean 'slm-fp'"):
         unirex.fit("slmfp", planted((8, 4, 4)))
@@ -242,6 +259,18 @@ def test_plausibility_without_gold_is_refused_before_training(learner):
         ("vanilla", {"training": {"precision": "foo"}}, "training: "),
         ("vanilla", {"training": {"learning_rate": -1}}, "learning_rate -1"),
         ("vanilla", {"training": {"devices": 2, "accelerator": "cpu"}}, "needs a folder"),
+        ("vanilla", {"predict_from": "rationale"}, "explains a prediction"),
+        ("vanilla", {"a2r": {"variant": "unirex"}}, "a2r.variant is for method a2r"),
+        ("vanilla", {"extractor": "given"}, "made by the stages"),
+        ("a2r", {"objectives": {"task": {"weight": 0}}}, "teaches the predictor"),
+        ("a2r", {"objectives": {"sufficiency": {"weight": 1}}}, "never sees the whole text"),
+        ("hard-kuma", {"selector": "gumbel"}, "its own draws"),
+        ("hard-kuma", {"rationale_selector": "top-k"}, "threshold"),
+        ("fresh", {"extractor": "shared-lm"}, "makes its own extractor"),
+        ("fresh", {"selector": "gumbel"}, "is finished before"),
+        ("fresh-p", {"fresh": {"saliency": "nonsense"}}, "fresh.saliency 'nonsense'"),
+        ("l2e", {"l2e": {"teacher": "dual-lm"}}, "l2e.teacher 'dual-lm'"),
+        ("l2e", {"l2e": {"teacher_options": {"step": 3}}}, "teacher_options.step"),
     ],
 )
 def test_settings_that_would_do_nothing_or_fail_later_are_refused(learner, method, settings, said):

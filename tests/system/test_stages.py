@@ -5,7 +5,7 @@ import shutil
 from dataclasses import replace
 
 import pytest
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 
 import unirex
 from planted import planted
@@ -135,10 +135,16 @@ def test_what_changed_is_made_again_and_no_more(learner, stages, tmp_path, chang
     assert {name.rpartition("-")[0] for name in after.keys() - before.keys()} == again
 
 
-def test_another_encoder_is_another_stage(learner, stages, tmp_path):
-    shutil.copytree(learner, tmp_path / "other")
+def test_a_stage_goes_by_the_encoder_not_by_its_place(learner, stages, tmp_path):
+    moved = shutil.copytree(learner, tmp_path / "moved")
     before = kept(stages)
-    fit(tmp_path / "other", tmp_path / "run", stages=stages, progress=False)
+    fit(moved, tmp_path / "run", stages=stages, progress=False)
+    assert kept(stages).keys() == before.keys()
+    weights = load_file(moved / "model.safetensors")
+    save_file(
+        {name: value + 0.01 for name, value in weights.items()}, moved / "model.safetensors", {"format": "pt"}
+    )
+    fit(moved, tmp_path / "other", stages=stages, progress=False)
     new = {name.rpartition("-")[0] for name in kept(stages).keys() - before.keys()}
     assert {"classifier", "tagger"} <= new
 

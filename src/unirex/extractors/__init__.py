@@ -22,6 +22,18 @@ ALIASES = {
     "dlm": "dual-lm",
     "slm": "shared-lm",
 }
+POST_HOC = (  # explain any finished classifier; nothing to learn
+    "gradient",
+    "input-x-gradient",
+    "integrated-gradients",
+    "deeplift",
+    "gradient-shap",
+    "occlusion",
+    "lime",
+    "kernel-shap",
+    "attention",
+    "attention-rollout",
+)
 EXTRACTORS = Registry(
     "extractor",
     {

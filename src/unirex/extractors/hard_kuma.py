@@ -101,7 +101,7 @@ class HardKuma(OwnEncoder):
     """A selector with an encoder of its own and two numbers, a and b, for every token.
 
     It also keeps what the objective `sparsity` learns: two multipliers that grow while more is selected than
-    asked for, and shrink while less is.
+    asked for (and shrink while less is, without the objective's `hinge`).
 
     Args:
         encoder_config: the encoder's configuration; the pretrained weights are put in when training starts.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from unirex.config import Config
 from unirex.errors import UserError
 from unirex.methods.catalogue import method_diff, method_names, method_settings, resolve
-from unirex.methods.checks import check_trainable
+from unirex.methods.checks import check_method, check_trainable
 
 if TYPE_CHECKING:
     from unirex.data.example import Splits
@@ -53,6 +53,7 @@ def fit(
         The system with the weights of the epoch that was best on `dev`.
     """
     resolved = resolve(method, config, settings)
+    check_method(method, resolved)
     check_trainable(data, resolved)
     if resume and force:
         raise UserError("resume goes on with a run, force begins it anew; choose one.")

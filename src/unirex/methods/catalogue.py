@@ -55,6 +55,18 @@ def variant_of(name: str, asked: Mapping[str, Any]) -> str | None:
     return given.get("variant", usual) if isinstance(given, Mapping) else usual
 
 
+def check_variant(name: str, given: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
+    """A file of settings is for the variant that is asked for: its settings would make a hybrid otherwise."""
+    group = family(name)
+    for_variant, wanted = given.get(group), asked.get(group)
+    if not isinstance(for_variant, Mapping) or not isinstance(wanted, Mapping):
+        return
+    if for_variant.get("variant", wanted.get("variant")) != wanted.get("variant", for_variant.get("variant")):
+        raise UserError(
+            f"the configuration is for {group}.variant '{for_variant['variant']}', not '{wanted['variant']}'."
+        )
+
+
 def family(name: str) -> str:
     """The settings that belong to a method.
 
@@ -72,6 +84,7 @@ def resolve(
     named = given.pop("method", method)
     if named != method:
         raise UserError(f"the configuration is for method '{named}', not '{method}'.")
+    check_variant(method, given, settings)
     asked = merge(given, settings)
     diff = method_diff(method, asked)
     if "extractor" in asked:

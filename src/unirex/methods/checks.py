@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 from unirex.config import Config
 from unirex.errors import UserError
+from unirex.extractors import POST_HOC, extractor_name, option_names
+from unirex.methods.catalogue import family
 
 if TYPE_CHECKING:
     from unirex.data.example import Splits
@@ -77,6 +80,13 @@ def check_objectives(config: Config) -> None:
                 f"objective '{name}' is for extractor '{extractor}', not '{config.extractor}'; "
                 f"set objectives.{name}.weight to 0."
             )
+    if alone and not objectives.task.weight:
+        raise UserError("predict_from=rationale: only the task teaches the predictor; give task.weight 1.")
+    if alone and config.extractor not in BEFORE:
+        raise UserError(
+            f"predict_from=rationale: '{config.extractor}' explains a prediction, and there is none "
+            f"before the rationale; use one of {', '.join(BEFORE)}."
+        )
     if config.extractor in ("a2r", "hard-kuma") and not alone:
         raise UserError(f"extractor '{config.extractor}' is for predict_from=rationale; use dual-lm instead.")
     if config.rationale_selector != "top-k" and not alone:
@@ -85,6 +95,57 @@ def check_objectives(config: Config) -> None:
         raise UserError("temperature is for selector=straight_through or gumbel; it would do nothing here.")
     if config.extractor == "hard-kuma" and config.rationale_selector != "threshold":
         raise UserError("extractor 'hard-kuma' draws rationales of any size: rationale_selector=threshold.")
+    if config.extractor == "hard-kuma" and config.selector != "detached":
+        raise UserError("extractor 'hard-kuma' learns through its own draws; selector is for dual-lm.")
+
+
+BEFORE = (  # extractors that ask for no prediction
+    "dual-lm",
+    "shared-lm",
+    "a2r",
+    "hard-kuma",
+    "support",
+    "given",
+    "random",
+    "gold",
+    "inverse",
+)
+STAGES = {"fresh": ("dual-lm", "support"), "l2e": ("bucket-tagger",)}  # and the extractors they make
+
+
+def check_method(method: str, config: Config) -> None:
+    """Every setting has something to do in this method, and its stages can be made."""
+    group = family(method)
+    for name in ("sgt", "l2e", "fresh", "a2r"):
+        given, usual = asdict(getattr(config, name)), asdict(getattr(Config(), name))
+        odd = [key for key in given if given[key] != usual[key]]
+        if name != group and odd:
+            raise UserError(f"{name}.{odd[0]} is for method {name}; it would do nothing in {method}.")
+    if group not in STAGES:
+        if config.extractor in ("support", "given"):
+            raise UserError(
+                f"extractor '{config.extractor}' is made by the stages of fresh; use that method."
+            )
+        return
+    if config.extractor not in STAGES[group]:
+        made = " or ".join(STAGES[group])
+        raise UserError(f"{method} makes its own extractor, {made}; '{config.extractor}' is none of its.")
+    if config.selector != "detached":
+        raise UserError(f"selector={config.selector}: the extractor of {method} is finished before.")
+    if group == "l2e":
+        check_attribution("l2e.teacher", config.l2e.teacher, config.l2e.teacher_options)
+    else:
+        check_attribution("fresh.saliency", config.fresh.saliency, config.fresh.saliency_options)
+
+
+def check_attribution(setting: str, name: str, options: dict[str, Any]) -> None:
+    """An algorithm that explains a finished classifier, and options it has."""
+    if extractor_name(name) not in POST_HOC:
+        raise UserError(f"{setting} '{name}': choose one of {', '.join(POST_HOC)}.")
+    known = option_names(extractor_name(name))
+    for key in options:
+        if key not in known:
+            raise UserError(f"{setting}_options.{key}: '{name}' has no such option; its: {', '.join(known)}.")
 
 
 NEEDS = {"imitation": "bucket-tagger", "agreement": "a2r", "soft_task": "a2r", "sparsity": "hard-kuma"}

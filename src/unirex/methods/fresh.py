@@ -8,9 +8,8 @@ from typing import Any
 from unirex.config import Config
 from unirex.data.example import Splits
 from unirex.methods.building import build_system
-from unirex.methods.stages import Stages, stage_config, with_parts
+from unirex.methods.stages import Stages, stage_config, with_parts, without_gold
 from unirex.objectives import Objectives
-from unirex.objectives.plausibility import Plausibility
 from unirex.objectives.task import Task
 from unirex.system import System
 
@@ -21,7 +20,13 @@ def fit(stages: Stages, data: Splits, config: Config) -> System:
         tagger(stages, data, config) if config.extractor == "dual-lm" else support(stages, data, config)
     )
     rationales = {name: stages.scores("rationales", extracting, data[name]) for name in ("train", "dev")}
-    plain = replace(config, extractor="given", extractor_options={}, objectives=Objectives())
+    plain = replace(
+        config,
+        extractor="given",
+        extractor_options={},
+        objectives=Objectives(task=config.objectives.task),
+        training=without_gold(config),
+    )
     predictor = stages.last(build_system(stages.method, data, plain), data, plain, rationales)
     if config.extractor == "dual-lm":
         found, options = extracting.model.extractor, config.extractor_options
@@ -42,9 +47,12 @@ def tagger(stages: Stages, data: Splits, config: Config) -> System:
     lessons = data if human else by_support(stages, data, config)
     settings = stage_config(
         config,
+        gold=human,
         extractor="dual-lm",
         extractor_options=config.extractor_options,
-        objectives=Objectives(task=Task(weight=0.0), plausibility=Plausibility(weight=1.0)),
+        objectives=Objectives(
+            task=Task(weight=0.0), plausibility=replace(config.objectives.plausibility, weight=1.0)
+        ),
     )
     return stages.train("tagger", lessons, settings)
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from unirex.config import Config
 from unirex.data.example import Splits
 from unirex.methods.building import build_system
-from unirex.methods.stages import Stages, stage_config
+from unirex.methods.stages import Stages, stage_config, without_gold
 from unirex.system import System
 
 
@@ -14,6 +16,7 @@ def fit(stages: Stages, data: Splits, config: Config) -> System:
     classifier = stages.train("classifier", data, stage_config(config, extractor="integrated-gradients"))
     teacher = classifier.with_extractor(config.l2e.teacher, **config.l2e.teacher_options)
     lessons = {"train": stages.scores("lessons", teacher, data["train"])}
+    config = replace(config, training=without_gold(config))
     system = build_system(stages.method, data, config)
     if config.l2e.variant == "unirex":  # Paper: another classifier, trained beside the student
         return stages.last(system, data, config, lessons)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unirex.batch import Batch, Encoded
-from unirex.config import Config
+from unirex.config import Config, Training
 from unirex.data.example import Example, Rationale, Splits
 from unirex.data.fingerprint import fingerprint
 from unirex.errors import UserError
@@ -31,6 +31,8 @@ from unirex.train import Scores, train
 if TYPE_CHECKING:
     from torch import nn
 
+MADE = ["1", versions()["unirex"]]  # one more whenever stages must be made anew
+READ = ("config", "tokenizer", "special_tokens", "added_tokens", "vocab", "merges", "spiece", "sentencepiece")
 COMMON = (  # what every stage of a run has in common
     "encoder",
     "pooling",
@@ -70,8 +72,7 @@ class Stages:
         """The system of a stage: trained now, or loaded if the same was trained before."""
         from unirex.methods.building import build_system
 
-        parts = plain(config), fingerprint(data), encoder_digest(config.encoder), versions()["unirex"]
-        folder = self.kept / f"{name}-{content_key(name, *parts)}"
+        folder = self.kept / f"{name}-{content_key(name, *stage_content(data, config))}"
         if self.force:
             shutil.rmtree(folder, ignore_errors=True)
         run = Run(folder, name, config, data)
@@ -79,7 +80,6 @@ class Stages:
             self._say(f"stage {name}: trained before, loaded from {folder}")
             return load(folder)
         self._say(f"stage {name}: training in {folder}")
-        run.check(resume=True)
         system = build_system(name, data, config)
         run.open()
         train(
@@ -113,7 +113,7 @@ class Stages:
 
     def scores(self, name: str, system: System, examples: Sequence[Example]) -> Scores:
         """What a system thinks of every token: computed now, or read if it was computed before."""
-        key = content_key(name, weights_digest(system), [repr(one) for one in examples])
+        key = content_key(name, MADE, weights_digest(system), [repr(one) for one in examples])
         path = self.kept / f"{name}-{key}.safetensors"
         if path.is_file() and not self.force:
             self._say(f"stage {name}: scored before, read from {path}")
@@ -127,7 +127,8 @@ class Stages:
         self, name: str, system: System, examples: Sequence[Example], *, budget: float, selector: str
     ) -> tuple[Example, ...]:
         """The examples with what a system goes by in the place of gold: found now, or read if known."""
-        key = content_key(name, weights_digest(system), [budget, selector], [repr(one) for one in examples])
+        content = weights_digest(system), [budget, selector], [repr(one) for one in examples]
+        key = content_key(name, MADE, *content)
         path = self.kept / f"{name}-{key}.json"
         if path.is_file() and not self.force:
             self._say(f"stage {name}: marked before, read from {path}")
@@ -151,9 +152,30 @@ class Stages:
             print(what, file=sys.stderr, flush=True)
 
 
-def stage_config(config: Config, **changes: Any) -> Config:
-    """The settings of a stage: those all have in common, and its own."""
-    return Config(**{name: getattr(config, name) for name in COMMON}, **changes)
+def stage_config(config: Config, *, gold: bool = False, **changes: Any) -> Config:
+    """The settings of a stage: those all have in common, and its own. How much `gold` matters to some."""
+    common = {name: getattr(config, name) for name in COMMON}
+    return Config(**common | {"training": config.training if gold else without_gold(config)} | changes)
+
+
+def without_gold(config: Config) -> Training:
+    """How a stage is trained that learns nothing from people: it does not matter how much they marked."""
+    usual = Training()
+    return replace(
+        config.training,
+        gold_fraction=usual.gold_fraction,
+        gold_factor=usual.gold_factor,
+        gold_seed=usual.gold_seed,
+    )
+
+
+def stage_content(data: Splits, config: Config) -> list[Any]:
+    """What the weights of a stage come from: not the test split, the hardware, or where an encoder lies."""
+    usual = Training()
+    same = {name: getattr(usual, name) for name in ("accelerator", "devices", "strategy")}
+    settings = plain(replace(config, training=replace(config.training, **same)))
+    learnt = Splits(data.info, {name: data[name] for name in ("train", "dev")})
+    return [MADE, settings | {"encoder": encoder_digest(config.encoder)}, fingerprint(learnt)]
 
 
 def content_key(*parts: Any) -> str:
@@ -166,13 +188,13 @@ def content_key(*parts: Any) -> str:
 
 
 def encoder_digest(name: str) -> str:
-    """The content of an encoder in a folder, which may change under its name; others are their name."""
+    """The content of an encoder in a folder, wherever that is; others are their name."""
     folder = Path(name).expanduser()
     if not folder.is_dir():
         return name
     digest = hashlib.sha256()
     for path in sorted(folder.iterdir()):
-        if path.suffix in (".json", ".safetensors", ".txt", ".model"):
+        if path.suffix == ".safetensors" or path.name.startswith(READ):
             digest.update(path.name.encode() + path.read_bytes())
     return digest.hexdigest()
 
