@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Mapping
+from contextlib import nullcontext
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -57,57 +58,46 @@ def fit(
     check_trainable(data, resolved)
     if resume and force:
         raise UserError("resume goes on with a run, force begins it anew; choose one.")
-    if out is not None:
-        return _fit_in(Path(out), method, data, resolved, resume, force, stages, progress)
-    if resume:
+    if out is None and resume:
         raise UserError("resume needs the folder of the run: out=…")
-    if resolved.training.devices not in (1, "1"):
+    if out is None and resolved.training.devices not in (1, "1"):
         raise UserError("training on several devices needs a folder they share: out=…")
-    with tempfile.TemporaryDirectory(prefix="unirex-") as folder:
-        return _train(_stages(Path(folder), stages, method, False, progress, force), data, resolved)
+    how = {"method": method, "resume": resume, "progress": progress, "force": force}
+    with nullcontext(out) if out is not None else tempfile.TemporaryDirectory(prefix="unirex-") as folder:
+        place = _stages(Path(folder), stages, **how)
+        return _train(place, data, resolved) if out is None else _fit_in(place, data, resolved)
 
 
-def _fit_in(
-    folder: Path,
-    method: str,
-    data: Splits,
-    config: Config,
-    resume: bool,
-    force: bool,
-    kept: str | Path | None,
-    progress: bool,
-) -> System:
+def _fit_in(stages: Stages, data: Splits, config: Config) -> System:
+    """Train in a folder that is kept; what is finished there is loaded."""
     from unirex.methods.building import build_system
     from unirex.runs import Run
     from unirex.system import load
     from unirex.train import build_trainer
 
-    run, first = Run(folder, method, config, data), is_first_process()
+    run, first = Run(stages.folder, stages.method, config, data), is_first_process()
     if first:
-        run.check(resume=resume, force=force)
-    if run.finished and not force:
-        return load(folder)
+        run.check(resume=stages.resume, force=stages.force)
+    if run.finished and not stages.force:
+        return load(stages.folder)
     # Before the folder is touched: this finds most mistakes.
-    built = build_system(method, data, config, learns="stages" not in method_settings(method))
-    build_trainer(config, folder, [])
-    if first and force:
+    built = build_system(stages.method, data, config, learns="stages" not in method_settings(stages.method))
+    build_trainer(config, stages.folder, [])
+    if first and stages.force:
         run.clear()
     if first:
         run.open()
-    system = _train(_stages(folder, kept, method, resume, progress, force), data, config, built)
+    system = _train(stages, data, config, built)
     if first:
-        system.save_pretrained(folder)
+        system.save_pretrained(stages.folder)
         run.close()
     return system
 
 
-def _stages(
-    folder: Path, kept: str | Path | None, method: str, resume: bool, progress: bool, force: bool
-) -> Stages:
+def _stages(folder: Path, kept: str | Path | None, **how: Any) -> Stages:
     from unirex.methods.stages import Stages
 
-    place = folder / "stages" if kept is None else Path(kept)
-    return Stages(folder, place, method, resume=resume, progress=progress, force=force)
+    return Stages(folder, folder / "stages" if kept is None else Path(kept), **how)
 
 
 def _train(stages: Stages, data: Splits, config: Config, built: System | None = None) -> System:
