@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -67,8 +68,8 @@ def compare(options: Namespace) -> int:
         print(f"table in {options.out}")
     else:
         print(table, end="")
-        for warning in found.warnings if written == "text" else ():
-            print(f"note: {warning}")
+    for warning in found.warnings:
+        print(f"note: {warning}", file=sys.stdout if written == "text" and not options.out else sys.stderr)
     if options.plots:
         paths = found.save_plots(options.plots)
         print(f"{len(paths)} files of figures in {options.plots}")

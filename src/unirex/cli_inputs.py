@@ -115,6 +115,8 @@ def asked_system(options: Namespace) -> System:
 
 def explained_by(system: System, options: Namespace) -> System:
     """The system, with another extractor if one was asked for."""
+    if options.extractor is None and system.wrapped and options.extractor_options:
+        return system.with_extractor(system.model.config.extractor, **options.extractor_options)
     if options.extractor is None:
         if options.extractor_options:
             raise UserError("--extractor_options are for --extractor; name one.")

@@ -26,9 +26,10 @@ def methods() -> dict[str, str]:
 
 def extractors() -> dict[str, str]:
     """Who scores the tokens."""
-    from unirex.extractors import EXTRACTORS
+    from unirex.extractors import ALIASES, EXTRACTORS
 
-    return {name: _first_line(EXTRACTORS[name].__doc__) for name in EXTRACTORS}
+    names = {name: [short for short, long in ALIASES.items() if long == name] for name in EXTRACTORS}
+    return {", ".join([name, *short]): _first_line(EXTRACTORS[name].__doc__) for name, short in names.items()}
 
 
 def objectives() -> dict[str, str]:

@@ -163,6 +163,7 @@ def evaluated(
     protocol = checked_protocol(system, chosen, beside=beside, draws=draws, probes=probes)
     if budgets is not None:
         check_budgets(budgets)
+        system.check_budgets(budgets)
     if target not in ("predicted", "gold"):
         raise unknown("target", target, ("predicted", "gold"))
 

@@ -17,7 +17,7 @@ from unirex.metrics.uncertainty import mean_std
 from unirex.records import Record
 from unirex.report.cautions import collapse_warning, completeness_note, select_predict_note
 from unirex.report.table import table
-from unirex.tally import Tally
+from unirex.tally import Sum, Tally
 
 FLOOR = "random scores"
 COLUMNS = (
@@ -42,6 +42,7 @@ PROBED = (
     "soft_sufficiency",
     "soft_comprehensiveness",
 )  # shown if the probes they need were asked for
+NOTHING = 0.005  # of the tokens: as good as none
 BY_REMOVAL = ("comprehensiveness", "sufficiency", "csd")
 
 
@@ -54,6 +55,7 @@ class Summary:
     facts: Mapping[str, object] = field(default_factory=dict)  # of the system and its run, for the file
     columns: Columns = field(init=False)
     floor: list[Tally] = field(default_factory=list)  # one a draw
+    read: Sum = field(default_factory=Sum)  # share of the tokens, where nothing else is read
     seen: dict[str, object] = field(default_factory=dict)  # how it was evaluated, from the first record
 
     def __post_init__(self) -> None:
@@ -74,6 +76,8 @@ class Summary:
             self.floor = [Tally(self.labels) for _ in record.draws]
         if record.target != record.predicted:
             self.seen["target"] = "gold"
+        if record.select_predict:
+            self.read.add(share_read(record))
         self.columns.add(record)
         for number, tally in enumerate(self.floor):
             tally.add(record.drawn(number))
@@ -125,13 +129,17 @@ class Summary:
         error = self.metrics.get("convergence_delta")
         found = [] if error is None else [f"note: {completeness_note(error)}"]
         if self.select_predict and raw is not None and isinstance(sizes, list):
-            found.append(f"note: {select_predict_note(self.name, raw, len(sizes))}")
+            found.append(f"note: {select_predict_note(self.name, raw, len(sizes), self.read.mean)}")
         return found
 
     @property
     def warnings(self) -> list[str]:
         """Why its numbers mislead, if they do."""
-        return [] if self.collapse is None else [collapse_warning(self.name, self.collapse)]
+        found = [] if self.collapse is None else [collapse_warning(self.name, self.collapse)]
+        if self.read.count and not NOTHING < self.read.mean < 1 - NOTHING:
+            what = "nothing" if self.read.mean <= NOTHING else "everything"
+            found.append(f"{self.name} selects (nearly) {what}: it does not choose at all.")
+        return found
 
     def table(self) -> str:
         """The three desiderata as text, and under it how sure they are and what to beware of."""
@@ -200,6 +208,12 @@ def saved_summary(path: Path) -> Summary:
         return Summary(str(saved["system"]), saved["labels"], facts=dict(saved["settings"]))
     except (OSError, ValueError, KeyError, TypeError):
         return Summary(path.stem)
+
+
+def share_read(record: Record) -> float:
+    """Which share of the tokens a system read that predicts from its rationale, the largest it has."""
+    tokens = sum(len(one.tokens) for one in record.sequences)
+    return sum(len(one.selected[-1]) for one in record.sequences) / tokens if tokens else 0.0
 
 
 def known(values: Mapping[str, float]) -> dict[str, float | None]:

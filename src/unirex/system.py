@@ -150,6 +150,13 @@ class System:
             raise UserError(f"unknown selector '{selector}'; known: {', '.join(SELECTORS)}.")
         return BUDGET if budget is None else budget, selector or "top-k"
 
+    def check_budgets(self, budgets: Sequence[float]) -> None:
+        """Other budgets than its own make sense, unless it predicts from its rationale."""
+        own = tuple(map(float, self.model.config.budgets))
+        if self.model.config.predict_from == "rationale" and tuple(map(float, budgets)) != own:
+            said = ", ".join(f"{one:g}" for one in own)
+            raise UserError(f"this system predicts from its rationale (budgets {said}); it has no other.")
+
     def with_extractor(self, name: str, **options: Any) -> System:
         """The same classifier explained by another algorithm, which must have nothing to learn."""
         if self.model.config.predict_from == "rationale":

@@ -64,8 +64,12 @@ class Learner(pl.LightningModule):
         return output.loss
 
     def validation_step(self, batch: dict[str, Tensor], batch_idx: int) -> None:  # noqa: D102
-        predicted = self.model.step(Batch(**batch)).logits.argmax(-1)
-        self.answers += zip(batch["labels"].tolist(), predicted.tolist(), strict=True)
+        step = self.model.step(Batch(**batch))
+        self.answers += zip(batch["labels"].tolist(), step.logits.argmax(-1).tolist(), strict=True)
+        if (
+            self.model.config.rationale_selector == "threshold"
+        ):  # rationales of any size: this must be watched
+            self.log("selected", 100 * step.masks[0].sum() / step.batch.selectable.sum())
 
     def on_validation_epoch_end(self) -> None:  # noqa: D102
         gold, predicted = zip(*self.answers, strict=True)
@@ -155,7 +159,10 @@ class EpochLines(Callback):
     """One plain line an epoch, for logs and terminals without a progress bar."""
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:  # noqa: D102
-        figures = " ".join(f"{name} {float(value):.4g}" for name, value in trainer.callback_metrics.items())
+        shown = dict(trainer.callback_metrics)
+        if isinstance(pl_module, Learner) and not pl_module.settings.objectives.task.weight:
+            shown.pop(MONITOR, None)  # of a classifier that is not trained here
+        figures = " ".join(f"{name} {float(value):.4g}" for name, value in shown.items())
         print(
             f"epoch {trainer.current_epoch + 1}/{trainer.max_epochs}: {figures}", file=sys.stderr, flush=True
         )

@@ -245,3 +245,17 @@ def test_faithfulness_to_a_text_it_never_reads_is_refused(learner):
     for name in ("comprehensiveness", "sufficiency"):
         with pytest.raises(UserError, match="never sees the whole text"):
             unirex.fit("a2r", DATA["text"], encoder=str(learner), objectives={name: {"weight": 1.0}})
+
+
+def test_other_budgets_and_removals_than_its_own_are_refused(systems):
+    texts = DATA["text"]["test"]
+    with pytest.raises(UserError, match="it has no other"):
+        unirex.evaluate(systems(), texts, budgets=[50])
+    with pytest.raises(UserError, match="would change its answers"):
+        unirex.evaluate(systems(), texts, removal="pad_token")
+
+
+def test_random_rationales_have_no_answer_of_the_system(systems):
+    results = unirex.evaluate(systems(), DATA["text"]["test"], draws=1)
+    own, floor = results.rows.values()
+    assert "accuracy" in own and "accuracy" not in floor and floor["sufficiency"] == 0

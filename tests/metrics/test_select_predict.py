@@ -101,7 +101,8 @@ def test_counts_must_fit(tmp_path):
 
 def test_the_table_of_an_evaluation_says_what_the_numbers_are():
     shown = " ".join(Summary.of("fresh", [FRESH] * 3).table().split())
-    assert "note: fresh predicts from its rationale alone: sufficiency is 0 by construction." in shown
+    assert "note: fresh predicts from its rationale alone, " in shown
+    assert "% of the tokens: sufficiency is 0 by construction." in shown
     assert "against the empty text (nothing but [CLS], [SEP] and what is never selected): 0.500 raw;" in shown
     assert "the AOPC above divides it by K + 1 = 2" in shown
     several = " ".join(Summary.of("a2r", [A2R] * 3).table().split())

@@ -267,16 +267,25 @@ def test_a_finished_run_is_loaded(learner, finished, capsys):
 def test_a_damaged_file_is_said_and_force_mends_it(learner, stages, tmp_path, stage, damage):
     path = next(stages.glob(f"{stage}-*"))
     path.write_bytes(damage)
-    with pytest.raises(UserError, match=f"{path.name}: damaged; delete it, or --force"):
+    with pytest.raises(UserError, match=f"Delete .*{path.name}, or --force makes all stages anew"):
         fit(learner, tmp_path / "run", stages=stages, progress=False)
     fit(learner, tmp_path / "run", stages=stages, force=True, progress=False)
     assert path.stat().st_size > 100
 
 
-def test_a_damaged_stage_is_said(learner, stages, tmp_path):
-    (next(stages.glob("classifier-*")) / "model.safetensors").write_bytes(b"half a fil")
-    with pytest.raises(UserError, match="classifier-"):
+@pytest.mark.parametrize("file", ["model.safetensors", "run.json", "config.json"])
+def test_a_damaged_stage_is_said(learner, stages, tmp_path, file):
+    (next(stages.glob("classifier-*")) / file).write_bytes(b"half a fil")
+    with pytest.raises(UserError, match=r"Delete .*classifier-.*, or --force makes all stages anew"):
         fit(learner, tmp_path / "run", stages=stages, progress=False)
+
+
+def test_a_file_is_no_place_for_stages_and_costs_no_run(learner, finished, tmp_path):
+    (tmp_path / "file").write_text("mine")
+    run = shutil.copytree(finished(), tmp_path / "run")
+    with pytest.raises(UserError, match="is a file; give a folder"):
+        fit(learner, run, stages=tmp_path / "file", force=True, progress=False)
+    assert (run / "model.safetensors").is_file()
 
 
 def test_resume_and_force_exclude_each_other(learner, tmp_path):

@@ -90,7 +90,9 @@ def _select_predict(found: Comparison, selecting: Sequence[Method], sign: str) -
         f"{SELECTS} Predicts from its rationale alone: Suff is 0 by construction, so that Suff and CSD are "
         f"neither tested nor {sign}. Comp is against {EMPTY}.",
         _raw(selecting),
-        f"{_list(others)}: at other budgets than the rest, so Comp is not tested either." if others else "",
+        f"{_list(others)}: at budgets or by a removal of its own, so Comp is not tested either."
+        if others
+        else "",
         "FNRG counts this Suff of 0 as the paper does." if found.gains else "",
     ]
     return " ".join(one for one in parts if one)

@@ -30,13 +30,13 @@ def check_protocol(found: Sequence[Evaluation]) -> None:
 
     What another tool did to them, nobody can check: its way of removing tokens counts as unknown, and of
     other budgets than the rest only what is not over all of them counts (`mark_own_budgets`). A system that
-    predicts from its rationale may have a budget of its own, for which it was trained.
+    predicts from its rationale may have a budget and a removal of its own, for which it was trained.
     """
     measured = [one for one in found if one.removal is not None]
     ours = [one for one in measured if one.removal != OWN_WAY]
     free = [one for one in ours if not one.select_predict]
     _check_equal("budgets", [(one, ", ".join(f"{size:g}" for size in one.budgets)) for one in free])
-    _check_equal("removal", [(one, str(one.removal)) for one in ours])
+    _check_equal("removal", [(one, str(one.removal)) for one in free])
     _check_equal("target", [(one, str(one.summary.seen["target"])) for one in measured])
 
 
@@ -49,7 +49,8 @@ def mark_own_budgets(found: Sequence[Evaluation]) -> None:
     ours = [one for one in measured if one.removal != OWN_WAY]
     ours = [one for one in ours if not one.select_predict] or ours or measured[:1]
     for one in measured:
-        one.own_budgets = one.budgets != ours[0].budgets
+        removed = one.select_predict and one.removal != ours[0].removal
+        one.own_budgets = removed or one.budgets != ours[0].budgets
 
 
 def over_budgets(key: str) -> bool:

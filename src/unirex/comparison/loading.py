@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from unirex.columns import Columns
 from unirex.comparison.comparable import (
+    against_empty,
     by_construction,
     check_ids,
     check_protocol,
@@ -90,7 +91,8 @@ class Evaluation:
     def ranked(self, key: str) -> bool:
         """Whether a metric can be tested against that of others and be the best."""
         own = by_construction(key) or (self.own_budgets and over_budgets(key))
-        return not (self.select_predict and own)
+        empty = self.collapse is not None and (by_construction(key) or against_empty(key))
+        return not (self.select_predict and own) and not empty
 
     def column(self, key: str) -> NDArray[np.float64]:
         """One value for each shared example, NaN where there is none."""

@@ -58,6 +58,8 @@ def fit(
     check_trainable(data, resolved)
     if resume and force:
         raise UserError("resume goes on with a run, force begins it anew; choose one.")
+    if stages is not None and Path(stages).exists() and not Path(stages).is_dir():
+        raise UserError(f"stages {stages}: is a file; give a folder.")
     if out is None and resume:
         raise UserError("resume needs the folder of the run: out=…")
     if out is None and resolved.training.devices not in (1, "1"):

@@ -41,7 +41,7 @@ def check_gold(data: Splits, config: Config) -> None:
     if plausibility and not any(one.rationale and any(one.rationale) for one in data["train"]):
         raise UserError(
             f"dataset '{name}' has no gold rationales in train, which plausibility needs; "
-            "use aa-f or vanilla, or add a `rationale` column."
+            "use a method without it (aa-f, sgt, fresh, a2r, vanilla, …), or add a `rationale` column."
         )
     constant = config.extractor == "gradient" and not config.extractor_options.get("create_graph")
     if plausibility and (constant or config.extractor in CONSTANT):

@@ -7,6 +7,7 @@ import json
 import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ from unirex.batch import Batch, Encoded
 from unirex.config import Config, Training
 from unirex.data.example import Example, Rationale, Splits
 from unirex.data.fingerprint import fingerprint
-from unirex.errors import UserError
+from unirex.errors import UserError, one_line
 from unirex.explanation import Explanation
 from unirex.files import load_state, save_state, write_file
 from unirex.modeling import RationaleModel
@@ -76,9 +77,11 @@ class Stages:
         if self.force:
             shutil.rmtree(folder, ignore_errors=True)
         run = Run(folder, name, config, data)
-        if run.finished:
-            self._say(f"stage {name}: trained before, loaded from {folder}")
-            return load(folder)
+        with from_kept(folder):
+            if run.finished:
+                system = load(folder)
+                self._say(f"stage {name}: trained before, loaded from {folder}")
+                return system
         self._say(f"stage {name}: training in {folder}")
         system = build_system(name, data, config)
         run.open()
@@ -99,6 +102,8 @@ class Stages:
         self, system: System, data: Splits, config: Config, given: Mapping[str, Scores] | None = None
     ) -> System:
         """Train the system the run is about, in the run's own folder."""
+        if given is not None:
+            self._say(f"last stage: training in {self.folder}")
         train(
             system.model,
             system.text_encoder,
@@ -116,8 +121,10 @@ class Stages:
         key = content_key(name, MADE, weights_digest(system), [repr(one) for one in examples])
         path = self.kept / f"{name}-{key}.safetensors"
         if path.is_file() and not self.force:
+            with from_kept(path):
+                kept = read_scores(path)
             self._say(f"stage {name}: scored before, read from {path}")
-            return read_scores(path)
+            return kept
         with Progress(f"scoring ({name})", total=len(examples), shown=self.progress) as progress:
             found = list(scored(system, examples, advance=progress.advance))
         write_scores(path, found)
@@ -131,8 +138,9 @@ class Stages:
         key = content_key(name, MADE, *content)
         path = self.kept / f"{name}-{key}.json"
         if path.is_file() and not self.force:
+            with from_kept(path):
+                found = read_marks(path)
             self._say(f"stage {name}: marked before, read from {path}")
-            found = read_marks(path)
         else:
             with Progress(f"marking ({name})", total=len(examples), shown=self.progress) as progress:
                 told = system.explain_all(
@@ -150,6 +158,16 @@ class Stages:
     def _say(self, what: str) -> None:
         if self.progress:
             print(what, file=sys.stderr, flush=True)
+
+
+@contextmanager
+def from_kept(path: Path) -> Iterator[None]:
+    """Reading what a stage left; if that is damaged, what to do about it is said."""
+    try:
+        yield
+    except UserError as error:
+        told = str(error).partition("; choose another --out")[0].rstrip(".")
+        raise UserError(f"{told}. Delete {path}, or --force makes all stages anew.") from error
 
 
 def stage_config(config: Config, *, gold: bool = False, **changes: Any) -> Config:
@@ -236,7 +254,7 @@ def read_marks(path: Path) -> list[Rationale]:
         found = json.loads(path.read_text("utf-8"))
         return [tuple(tuple((start, end) for start, end in part) for part in one) for one in found]
     except (ValueError, TypeError) as error:
-        raise UserError(f"{path}: damaged; delete it, or --force makes all stages anew.") from error
+        raise UserError(f"{path}: damaged ({one_line(error)}).") from error
 
 
 def write_scores(path: Path, scores: Scores) -> None:
@@ -254,10 +272,7 @@ def write_scores(path: Path, scores: Scores) -> None:
 
 def read_scores(path: Path) -> Scores:
     """What `write_scores` wrote."""
-    try:
-        state = load_state(path)
-    except UserError as error:
-        raise UserError(f"{path}: damaged; delete it, or --force makes all stages anew.") from error
+    state = load_state(path)
     arrays: Iterator[NDArray[np.float32]] = iter(
         np.split(state["values"].numpy(), np.cumsum(state["sizes"].numpy())[:-1])
     )

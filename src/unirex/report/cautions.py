@@ -6,7 +6,9 @@ from unirex.metrics.performance import Collapse
 
 SELECTS, COLLAPSES = "†", "‡"  # footnotes: predicts from its rationale alone; gives one answer to all
 EMPTY = "the empty text (nothing but [CLS], [SEP] and what is never selected)"
-COLLAPSED = f"{COLLAPSES} Collapsed: gives one answer to (nearly) every text."
+COLLAPSED = (
+    f"{COLLAPSES} Collapsed: gives one answer to (nearly) every text; its Comp, Suff and CSD mean nothing."
+)
 
 
 def collapse_warning(who: str, found: Collapse) -> str:
@@ -37,11 +39,11 @@ def completeness_note(error: float) -> str:
     )
 
 
-def select_predict_note(who: str, raw: float, budgets: int) -> str:
+def select_predict_note(who: str, raw: float, budgets: int, read: float) -> str:
     """That a system predicts from its rationale alone, and what its faithfulness then is (SPEC A11, D-5)."""
     mean, what = ("", "it") if budgets == 1 else (f", the mean over {budgets} budgets", "their sum")
     return (
-        f"{who} predicts from its rationale alone: sufficiency is 0 by construction. Comprehensiveness is "
-        f"against {EMPTY}: {raw:.3f} raw{mean}; the AOPC above divides {what} by K + 1 = {budgets + 1}, as "
-        "the paper did."
+        f"{who} predicts from its rationale alone, {100 * read:.1f} % of the tokens: sufficiency is 0 by "
+        f"construction. Comprehensiveness is against {EMPTY}: {raw:.3f} raw{mean}; the AOPC above divides "
+        f"{what} by K + 1 = {budgets + 1}, as the paper did."
     )

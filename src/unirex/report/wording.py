@@ -10,7 +10,7 @@ SHOWN_LABELS = 5
 
 def budget(explanation: Explanation) -> str:
     """How long the rationale may be."""
-    return f"{explanation.budget:g} % of the tokens"
+    return "any number of tokens" if explanation.budget >= 100 else f"{explanation.budget:g} % of the tokens"
 
 
 def percent(probability: float) -> str:
