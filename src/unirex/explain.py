@@ -30,7 +30,8 @@ def explanations(
     """
     answers, probabilities = cache(answers), step.logits.float().softmax(-1).tolist()
     targets, scores, chosen = step.target.tolist(), step.scores.tolist(), selected.tolist()
-    errors = step.completeness_errors
+    # One more pass, so only where scores may be far from adding up; evaluation tells it of all that should.
+    errors = step.completeness_errors if getattr(step.extractor, "approximate", False) else None
     first = 0  # row of the example's first sequence
     for row, (example, one) in enumerate(zip(examples, encoded, strict=True)):
         shown = first + (targets[row] if one.choice else 0)  # row of the sequence that was chosen

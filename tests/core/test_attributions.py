@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
-from transformers import AutoModel, BertForSequenceClassification
+from transformers import AutoModel, AutoTokenizer, BertForSequenceClassification
 
 import tiny
 from unirex.batch import Batch, collate
@@ -353,3 +353,19 @@ def test_a_text_with_nothing_to_select_has_no_scores(encoders):
         assert (scores[1] != 0).any()
         nothing = replace(batch, selectable=torch.zeros_like(batch.selectable))
         assert (extractor(model, name)(Pass(model.task, nothing), target) == 0).all()
+
+
+def test_how_far_deeplift_is_from_adding_up_is_said_beside_its_scores(encoders):
+    from rich.console import Console
+
+    from unirex.report import print_explanation
+    from unirex.system import System
+
+    folder = encoders("bert")
+    system = System(tiny.build_model(folder), AutoTokenizer.from_pretrained(folder))
+    told = system.with_extractor("deeplift").explain(tiny.SENTENCES[0])
+    assert told.completeness_error is not None and told.completeness_error >= 0
+    console = Console(record=True, width=100)
+    print_explanation(told, console)
+    assert f"completeness error of the scores: {told.completeness_error:.3g}" in console.export_text()
+    assert system.with_extractor("ig").explain(tiny.SENTENCES[0]).completeness_error is None  # one pass more

@@ -68,11 +68,11 @@ def test_the_answer_is_that_of_the_cropped_text(systems, method):
 
 @torch.no_grad()
 def test_comprehensiveness_is_against_the_empty_text(systems):
-    system = systems()
+    system = systems(removal="delete")
     test = DATA["text"]["test"]
     cls, sep = system.tokenizer.cls_token_id, system.tokenizer.sep_token_id
     empty = read_alone(system.model, [cls, sep]).softmax(-1)
-    for record in unirex.evaluate(system, test, removal="delete", draws=2).records:
+    for record in unirex.evaluate(system, test, draws=2).records:
         target = record.labels.index(record.target)
         for views in (record.views[0], *(draw.views for draw in record.draws)):
             for removed in views.removed:
@@ -114,17 +114,17 @@ def test_what_cannot_be_selected_stays_in_the_empty_text(systems):
 @pytest.mark.parametrize("removal", ["delete", "attention_mask"])
 def test_the_predictor_never_reads_the_whole_text(systems, removal):
     """Neither to answer nor to be measured: no row is as long as any text."""
-    system, test = systems(budgets=[20]), DATA["text"]["test"]
+    system, test = systems(budgets=[20], removal=removal), DATA["text"]["test"]
     batch, _ = batch_of(system, test)
     tokens = batch.selectable.sum(-1)
     longest = int(budget_counts(tokens, 20).max()) + 2
     assert longest < int(tokens.min()) + 2
     drops_exactly(system.model.task.encoder, 0)  # reads a few tokens of nobody's, once
     with tiny.counted(system.model.task.encoder) as shapes:
-        step = system.model.step(batch, removal=removal)
+        step = system.model.step(batch)
         step.logits, step.kept_logits, step.dropped_logits  # noqa: B018
         system.explain(list(test))
-        unirex.evaluate(system, test, removal=removal, beside=[], draws=2)
+        unirex.evaluate(system, test, beside=[], draws=2)
     assert shapes and max(width for _, width in shapes) <= longest
 
 

@@ -39,6 +39,8 @@ class DeepLift(FromBaseline):
         pooling: as in `Attribution`.
     """
 
+    approximate = True  # how far its scores are from adding up is told with every explanation
+
     def __init__(self, encoder_config: object, *, pooling: str = "sum") -> None:
         super().__init__(encoder_config, pooling=pooling)
 
