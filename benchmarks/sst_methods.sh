@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # All 16 methods of the paper's main table on SST: train, measure, compare. The result is docs/results/sst.md.
-#   UNIREX_DATA=data benchmarks/sst_methods.sh runs/sst                        # up to 10 epochs, all test texts
-#   UNIREX_DATA=data EPOCHS=1 NUMBER=900 FIRST_ORDER=sgt-p benchmarks/sst_methods.sh runs/sst   # reduced, as there
+#   UNIREX_DATA=data benchmarks/sst_methods.sh runs/sst                                 # up to 10 epochs
+#   UNIREX_DATA=data EPOCHS=1 FIRST_ORDER=sgt-p benchmarks/sst_methods.sh runs/sst      # reduced, as there
 # What is finished is not done again. One folder is one seed: SEED=1 wants another.
 set -euo pipefail
 out=${1:?folder for the runs}
@@ -20,7 +20,7 @@ measure() {  # RUN NAME options…
   local run=$1 folder=$out/measured/$2
   shift 2
   [ -f "$folder/metrics.json" ] ||
-    unirex evaluate "$out/$run" --data sst ${NUMBER:+--number "$NUMBER"} --draws 0 --beside --out "$folder" "$@"
+    unirex evaluate "$out/$run" --data sst --draws 0 --beside --out "$folder" "$@"
 }
 for extractor in gradient input-x-gradient deeplift integrated-gradients; do
   measure vanilla "$extractor" --extractor "$extractor"

@@ -168,7 +168,9 @@ def evaluate_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     parser.add_argument(
         "--split", type=str, default="test", help="train, dev, test, or all: every row, read as a stream"
     )
-    parser.add_argument("--number", type=int, help="only the first so many")
+    parser.add_argument(
+        "--number", type=int, help="only the first so many; of sorted data that is no fair part"
+    )
     parser.add_argument("--extractor", type=str, help="explain by another algorithm than the system's own")
     parser.add_argument("--extractor_options", type=dict[str, Any], default={}, help="its options")
     parser.add_argument(
