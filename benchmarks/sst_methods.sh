@@ -10,10 +10,11 @@ common+=(--budgets_per_step "${BUDGETS_PER_STEP:-1}")  # one of the five a step;
 trained=(vanilla l2e sgt fresh a2r aa-f sgt-p fresh-p a2r-p dlm-p aa-fp dlm-fp slm-fp)
 
 for method in "${trained[@]}"; do
+  kept=()  # stages that methods share
+  case $method in l2e | fresh*) kept=(--stages "$out/stages") ;; esac
   graph=()  # of plausibility through attributions: all of it, unless the paper's first order is asked for
   [ "$method" != "${FIRST_ORDER:-}" ] || graph=(--extractor_options.create_graph false)
-  unirex train --method "$method" "${common[@]}" "${graph[@]}" \
-    --out "$out/$method" --stages "$out/stages" --resume
+  unirex train --method "$method" "${common[@]}" "${graph[@]}" "${kept[@]}" --out "$out/$method" --resume
 done
 
 measure() {  # RUN NAME options…

@@ -150,7 +150,7 @@ class Encodings(Sequence[Encoded]):
 
 
 @dataclass(frozen=True)
-class WithScores(Sequence[Encoded]):
+class WithScores:
     """Encoded examples with scores that were computed before: for each, one array a sequence."""
 
     encodings: Encodings
@@ -159,15 +159,9 @@ class WithScores(Sequence[Encoded]):
     def __len__(self) -> int:
         return len(self.encodings)
 
-    @overload
-    def __getitem__(self, number: int) -> Encoded: ...
-    @overload
-    def __getitem__(self, number: slice) -> list[Encoded]: ...
-    def __getitem__(self, number: int | slice) -> Encoded | list[Encoded]:
-        if isinstance(number, slice):
-            return [self[one] for one in range(*number.indices(len(self)))]
-        one, given = self.encodings[number], self.scores[number]
-        pairs = list(zip(one.sequences, given, strict=True))
+    def __getitem__(self, number: int) -> Encoded:
+        one = self.encodings[number]
+        pairs = list(zip(one.sequences, self.scores[number], strict=True))
         if any(len(tokens) != len(scores) for tokens, scores in pairs):
             raise ValueError(f"example {number}: its scores are of other tokens than are read now")
         return replace(one, sequences=tuple(replace(tokens, given=scores) for tokens, scores in pairs))

@@ -167,9 +167,14 @@ class System:
         extractor = build_extractor(name, self.model.config.encoder, options)
         if any(True for _ in extractor.parameters()):
             raise UserError(f"extractor '{name}' must be trained; choose one without parameters.")
+        found = self.with_part(extractor, name, options)
+        found.model.config.method = f"{(found.model.config.method or 'vanilla').partition(' + ')[0]} + {name}"
+        return found
+
+    def with_part(self, extractor: torch.nn.Module, name: str, options: Mapping[str, Any]) -> System:
+        """The same classifier with this extractor, as if it had been built with it by name and options."""
         config = type(self.model.config).from_dict(self.model.config.to_dict())
-        config.extractor, config.extractor_options = name, options
-        config.method = f"{(config.method or 'vanilla').partition(' + ')[0]} + {name}"
+        config.extractor, config.extractor_options = name, dict(options)
         with quiet_transformers(), torch.device("meta"):  # no weights of its own: both parts are there
             model = RationaleModel(config)
         model.task, model.extractor = self.model.task, extractor

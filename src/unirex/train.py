@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.utils.data import DataLoader
 
-from unirex.batch import Batch, Encoded, collate
+from unirex.batch import Batch, collate
 from unirex.batching import TOKENS, Batches, by_length, training_batches
 from unirex.config import Config
 from unirex.data.example import Example, Splits
@@ -168,7 +168,7 @@ class EpochLines(Callback):
         )
 
 
-def loader(encodings: Sequence[Encoded], batches: Any, pad_token_id: int) -> DataLoader[Any]:
+def loader(encodings: Encodings | WithScores, batches: Any, pad_token_id: int) -> DataLoader[Any]:
     """Batches as dictionaries of tensors."""
     return DataLoader(
         encodings,  # type: ignore[arg-type]
@@ -221,7 +221,7 @@ def train(
     use_flash_attention(model.task.encoder, training.precision)
     with quiet_lightning():
         scored = {name: WithScores(parts[name], scores) for name, scores in (given or {}).items()}
-        shown: Mapping[str, Sequence[Encoded]] = {**parts, **scored}
+        shown: Mapping[str, Encodings | WithScores] = {**parts, **scored}
         train_loader, dev_loader = loader(shown["train"], batches, pad), loader(shown["dev"], order, pad)
         run(trainer, learner, train_loader, dev_loader, checkpoint)
     model.task.encoder.set_attn_implementation(attention)  # may have been switched for training

@@ -133,7 +133,7 @@ def one_batch(encoder, examples, given):
     """The examples as the trainer collates them, with scores from an earlier stage if there are any."""
     encoded = encode_all(encoder, examples)
     shown = encoded if given is None else WithScores(encoded, given["train"])
-    return collate(shown[:], encoder.tokenizer.pad_token_id)
+    return collate([shown[number] for number in range(len(shown))], encoder.tokenizer.pad_token_id)
 
 
 def reached_by_term(model, batch):

@@ -58,6 +58,8 @@ def fit(
     check_trainable(data, resolved)
     if resume and force:
         raise UserError("resume goes on with a run, force begins it anew; choose one.")
+    if stages is not None and "stages" not in method_settings(method):
+        raise UserError(f"stages: {method} has only one; the option is for fresh, fresh-p and l2e.")
     if stages is not None and Path(stages).exists() and not Path(stages).is_dir():
         raise UserError(f"stages {stages}: is a file; give a folder.")
     if out is None and resume:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from unirex.config import Config
+from unirex.config import Config, Fresh
 from unirex.errors import UserError
 from unirex.extractors import POST_HOC, extractor_name, option_names
 from unirex.methods.catalogue import family
@@ -134,6 +134,10 @@ def check_method(method: str, config: Config) -> None:
         raise UserError(f"selector={config.selector}: the extractor of {method} is finished before.")
     if group == "l2e":
         check_attribution("l2e.teacher", config.l2e.teacher, config.l2e.teacher_options)
+    elif config.objectives.plausibility.weight and config.fresh != Fresh(config.fresh.variant):
+        raise UserError(
+            f"fresh.saliency: the tagger of {method} learns from people; it would do nothing here."
+        )
     else:
         check_attribution("fresh.saliency", config.fresh.saliency, config.fresh.saliency_options)
 

@@ -8,7 +8,7 @@ from typing import Any
 from unirex.config import Config
 from unirex.data.example import Splits
 from unirex.methods.building import build_system
-from unirex.methods.stages import Stages, stage_config, with_parts, without_gold
+from unirex.methods.stages import Stages, stage_config, without_gold
 from unirex.objectives import Objectives
 from unirex.objectives.task import Task
 from unirex.system import System
@@ -32,7 +32,7 @@ def fit(stages: Stages, data: Splits, config: Config) -> System:
         found, options = extracting.model.extractor, config.extractor_options
     else:
         found, options = as_support(extracting, config)
-    return with_parts(predictor, extractor=found, name=config.extractor, options=options)
+    return predictor.with_part(found, config.extractor, options)
 
 
 def support(stages: Stages, data: Splits, config: Config) -> System:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,15 +22,11 @@ from unirex.data.fingerprint import fingerprint
 from unirex.errors import UserError, one_line
 from unirex.explanation import Explanation
 from unirex.files import load_state, save_state, write_file
-from unirex.modeling import RationaleModel
 from unirex.progress import Progress
 from unirex.runs import Run, versions
 from unirex.settings import plain
 from unirex.system import System, load
 from unirex.train import Scores, train
-
-if TYPE_CHECKING:
-    from torch import nn
 
 MADE = ["1", versions()["unirex"]]  # one more whenever stages must be made anew
 READ = ("config", "tokenizer", "special_tokens", "added_tokens", "vocab", "merges", "spiece", "sentencepiece")
@@ -277,20 +273,6 @@ def read_scores(path: Path) -> Scores:
         np.split(state["values"].numpy(), np.cumsum(state["sizes"].numpy())[:-1])
     )
     return [[next(arrays) for _ in range(count)] for count in state["sequences"].tolist()]
-
-
-def with_parts(system: System, *, extractor: nn.Module, name: str, options: Mapping[str, Any]) -> System:
-    """The system with another extractor, learnt elsewhere, as if it had been built with it."""
-    import torch
-
-    from unirex.models.encoders import quiet_transformers
-
-    config = type(system.model.config).from_dict(system.model.config.to_dict())
-    config.extractor, config.extractor_options = name, dict(options)
-    with quiet_transformers(), torch.device("meta"):  # no weights of its own: both parts are there
-        model = RationaleModel(config)
-    model.task, model.extractor = system.model.task, extractor
-    return System(model.eval(), system.tokenizer)
 
 
 def check_devices(config: Config) -> None:
