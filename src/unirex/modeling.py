@@ -23,7 +23,7 @@ from unirex.data.layout import Layout
 from unirex.errors import UserError
 from unirex.extractors import build_extractor, option_names
 from unirex.extractors.attribution import Attribution
-from unirex.models.encoders import encoder_source, load_encoder, load_pretrained, pooler_option
+from unirex.models.encoders import align_weights, encoder_source, load_encoder, load_pretrained, pooler_option
 from unirex.models.task import Pass, TaskModel, position_offset
 from unirex.objectives import OBJECTIVES, Objectives
 from unirex.perturb import Perturber
@@ -123,6 +123,13 @@ class RationaleModel(PreTrainedModel):
         self.extractor = build_extractor(config.extractor, config.encoder, config.extractor_options)
         self.objectives = config.built_objectives()
         self.post_init()
+
+    @classmethod
+    def from_pretrained(cls, *place: Any, **options: Any) -> Any:
+        """As every `PreTrainedModel`, with weights in aligned memory: answers are bit for bit as before."""
+        found = super().from_pretrained(*place, **options)
+        align_weights(found[0] if isinstance(found, tuple) else found)
+        return found
 
     @classmethod
     def from_encoder(

@@ -15,7 +15,7 @@ from unirex.errors import UserError, one_line
 from unirex.extractors import build_extractor
 from unirex.modeling import RationaleConfig, RationaleModel, longest_input
 from unirex.models.classifier import Classifier, reads_left_to_right
-from unirex.models.encoders import quiet_transformers
+from unirex.models.encoders import align_weights, quiet_transformers
 from unirex.sequence import Frame
 
 EXTRACTOR, OPTIONS = "integrated-gradients", {"steps": 20}  # Sundararajan et al. 2017: 20 to 300 steps
@@ -81,6 +81,7 @@ def load_classifier(place: str) -> tuple[Any, Any]:
     wrong = sorted([*found["missing_keys"], *(name for name, *_shapes in found["mismatched_keys"])])
     if wrong:
         raise UserError(f"{place}: weights are missing or misshapen and would be random: '{wrong[0]}'.")
+    align_weights(model)
     return model.eval(), tokenizer
 
 

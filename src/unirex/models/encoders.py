@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 from unirex.errors import UserError, one_line
 
 if TYPE_CHECKING:
+    from torch import nn
     from transformers import PreTrainedModel
 
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+ALIGNMENT = 64  # bytes: what torch gives new tensors on a CPU
 PICKLES = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt", ".joblib")
 
 
@@ -104,9 +106,21 @@ def load_encoder(name: str, *, pooler: bool) -> PreTrainedModel:
     options = pooler_option(config, pooler=pooler)
     encoder, found = load_pretrained(name, dtype="float32", output_loading_info=True, **options)
     check_complete(f"encoder '{name}'", found, optional="pooler")
+    align_weights(encoder)
     path = Path(name).expanduser()
     encoder.config._name_or_path = path.name if path.is_dir() else name  # not its path on this machine
     return encoder
+
+
+def align_weights(model: nn.Module) -> None:
+    """Give weights that are mapped from a file memory of their own, aligned as new tensors are.
+
+    In a safetensors file tensors start at any address, and on some CPUs the last bits of a matrix product
+    depend on the alignment of its operands: a loaded system would not answer exactly as the saved one.
+    """
+    for tensor in (*model.parameters(), *model.buffers()):
+        if tensor.data_ptr() % ALIGNMENT:
+            tensor.data = tensor.data.clone()
 
 
 def use_flash_attention(encoder: Any, precision: str) -> bool:
