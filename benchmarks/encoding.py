@@ -17,12 +17,12 @@ import sys
 import tempfile
 import time
 
-from unirex.data import load_dataset
-from unirex.data.layout import Layout
+from unirex.data.example import Layout
+from unirex.data.load import load_dataset
 
 
 def encoder_for(data, length: int):
-    from unirex.encode import TextEncoder
+    from unirex.encoding.encode import TextEncoder
     from unirex.models.encoders import load_pretrained
 
     tokenizer = load_pretrained("minilm", kind="tokenizer")
@@ -42,7 +42,7 @@ def bare(name: str) -> float:
 
 def ours(name: str) -> float:
     """Seconds from the files on disk to encoded training examples."""
-    from unirex import encodings
+    from unirex.encoding import packed as encodings
 
     tokenizer = encoder_for(load_dataset("demo"), 512).tokenizer  # loading it is not measured
     begin = time.perf_counter()

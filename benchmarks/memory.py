@@ -57,8 +57,8 @@ def stage(what: str, root: str) -> dict[str, float]:
     """Run one stage here and tell its seconds and its peak memory in MB."""
     from encoding import encoder_for
 
-    from unirex.data import load_dataset
-    from unirex.encodings import encode_all
+    from unirex.data.load import load_dataset
+    from unirex.encoding.packed import encode_all
 
     tokenizer_only = encoder_for(load_dataset("demo"), 128)
     before, begin = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.perf_counter()

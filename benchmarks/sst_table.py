@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from unirex.metrics.relative_gain import Gains, relative_gain
-from unirex.published import ATTRIBUTIONS, METHODS, recomputed, results
+from unirex.paper.published import ATTRIBUTIONS, METHODS, recomputed, results
 from unirex.report.table import cell, header
 
 COLUMNS = ("comprehensiveness", "sufficiency", "auprc", "token_f1_macro2", "accuracy")

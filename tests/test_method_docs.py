@@ -9,10 +9,10 @@ import pytest
 import yaml
 
 from unirex.cli import known_options
+from unirex.config import plain
 from unirex.extractors import EXTRACTORS
 from unirex.methods import method_names, resolve
-from unirex.published import PERFORMANCE, published_row, results
-from unirex.settings import plain
+from unirex.paper.published import PERFORMANCE, published_row, results
 
 PAGES = Path(__file__).resolve().parents[1] / "docs" / "methods"
 SECTIONS = ["Paper", "What it does", "How it differs", "Settings", "Command", "Results", "When to use it"]

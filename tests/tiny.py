@@ -20,10 +20,10 @@ from transformers import (
     RobertaConfig,
 )
 
-from unirex.batch import Batch, collate
 from unirex.config import Config
 from unirex.data.example import Example
-from unirex.encode import TextEncoder
+from unirex.encoding.batch import Batch, collate
+from unirex.encoding.encode import TextEncoder
 from unirex.modeling import RationaleModel
 
 SENTENCES = (

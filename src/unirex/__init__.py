@@ -15,7 +15,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from unirex import hub
+from unirex.registry import register_with_transformers
 
 if TYPE_CHECKING:
     from unirex.comparison import Comparison, compare
@@ -73,4 +73,4 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-hub.register_with_transformers()
+register_with_transformers()

@@ -18,11 +18,10 @@ from unirex import cli_data
 from unirex.bench.groups import GROUPS
 from unirex.cli_data import READING, reading_options
 from unirex.cli_list import KINDS, listed
-from unirex.config import Config
+from unirex.config import Config, check_keys, flat, nearest_option, plain, read_settings
 from unirex.errors import UserError, one_line
 from unirex.extractors import extractor_name
 from unirex.methods.catalogue import check_variant, family, method_diff, method_names
-from unirex.settings import check_keys, flat, nearest_option, plain, read_settings
 
 METHOD = "slm-fp"
 FLAGS = ("--json", "--pair", "--help")  # options of `explain` without a value

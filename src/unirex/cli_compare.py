@@ -43,7 +43,7 @@ def compare_options(parser: ArgumentParser, arguments: Sequence[str] = ()) -> No
 def compare(options: Namespace) -> int:
     """`unirex compare`."""
     from unirex.comparison import compare as compared
-    from unirex.progress import Progress
+    from unirex.files import Progress
 
     written = table_format(options)
     check_targets(options)

@@ -7,8 +7,8 @@ from typing import Any, get_args
 
 from jsonargparse import ArgumentParser, Namespace
 
-from unirex.data.annotation.annotators import How
 from unirex.data.formats import Format
+from unirex.data.formats.annotators import How
 from unirex.data.rationales import RationaleFormat
 from unirex.errors import UserError
 

@@ -15,19 +15,18 @@ from jsonargparse import Namespace
 from rich.console import Console
 
 from unirex.cli_data import FOLDER, READING, check_apart
-from unirex.data import DATASETS, as_columns, load_dataset
 from unirex.data.cache import cache_folder, cache_size, clear_cache
 from unirex.data.catalogue import catalogue, entry
 from unirex.data.check import faults
 from unirex.data.convert import check_target, convert, text_columns
-from unirex.data.counting import Tokens
 from unirex.data.example import Example, Splits
-from unirex.data.statistics import statistics
+from unirex.data.load import DATASETS, as_columns, load_dataset
+from unirex.data.statistics import Tokens, statistics
 from unirex.data.validate import Problems, collecting, exists
 from unirex.errors import UserError, unknown
 from unirex.files import write_file
 from unirex.report.examples import example_page, render_example
-from unirex.report.plain import printable
+from unirex.report.markup import printable
 from unirex.report.statistics import statistics_table
 
 
@@ -67,9 +66,9 @@ def tokens_of(encoder: str | None, limit: int) -> Tokens | None:
             file=sys.stderr,
         )
         return None
-    from unirex.encode import TextEncoder
+    from unirex.encoding.encode import TextEncoder
+    from unirex.encoding.sequence import share_out
     from unirex.models.encoders import load_pretrained
-    from unirex.truncate import share_out
 
     reader = TextEncoder(load_pretrained(encoder or "minilm", kind="tokenizer"), limit)
     return Tokens(
@@ -175,7 +174,7 @@ def convert_dataset(options: Namespace) -> int:
 
 def download_dataset(options: Namespace) -> int:
     """`unirex data download`."""
-    from unirex.data.remote.download import download
+    from unirex.data.download import download
 
     root = options.root or os.environ.get("UNIREX_DATA")
     if not root:

@@ -14,18 +14,18 @@ from typing import Any
 from jsonargparse import Namespace
 
 from unirex.cli_eraser import NAMES, POSITIVE
-from unirex.data.named import DATASETS, find_folder
-from unirex.eraser.classification import AOPC
+from unirex.data.catalogue import DATASETS, find_folder
 from unirex.eraser.export import export
 from unirex.eraser.gold import Gold, read_gold
+from unirex.eraser.metrics import AOPC
 from unirex.eraser.score import score
 from unirex.eraser.table import table
 from unirex.eraser.validate import validate
 from unirex.errors import UserError
+from unirex.evaluation.record_files import find_records, read_records
+from unirex.evaluation.records import Record
 from unirex.files import write_file
-from unirex.record_files import find_records, read_records
-from unirex.records import Record
-from unirex.report.plain import printable
+from unirex.report.markup import printable
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,13 +15,13 @@ from unirex.cli_inputs import (
     fitting,
     labels_of,
 )
-from unirex.data import DATASETS
+from unirex.config import read_settings
+from unirex.data.load import DATASETS
 from unirex.errors import UserError
-from unirex.progress import Progress, tracked
-from unirex.record_files import find_records, read_records
-from unirex.report.html import count
-from unirex.settings import read_settings
-from unirex.summary import Summary, saved_summary
+from unirex.evaluation.record_files import find_records, read_records
+from unirex.evaluation.summary import Summary, saved_summary
+from unirex.files import Progress, tracked
+from unirex.report.page import count
 from unirex.system import System
 
 OF_SYSTEMS: dict[str, object] = {  # options that ask a model, and their defaults
@@ -61,8 +61,8 @@ def _check_used(options: Namespace, asked: str) -> None:
 
 
 def _system(options: Namespace) -> int:
-    from unirex.evaluation import evaluate_to
-    from unirex.probing import PROBES
+    from unirex.evaluation.probes import PROBES
+    from unirex.evaluation.run import evaluate_to
 
     _need_data(options)
     system = asked_system(options)
@@ -111,8 +111,8 @@ def _records(options: Namespace) -> int:
 
 def _predictions(options: Namespace) -> int:
     """What another tool said, against the gold of a dataset."""
-    from unirex.predictions import read_predictions
-    from unirex.saving import save_stream
+    from unirex.eraser.importing import read_predictions
+    from unirex.evaluation.run import save_stream
 
     _need_data(options)
     path, examples = Path(options.predictions), list(evaluated_examples(options))

@@ -10,13 +10,12 @@ from pathlib import Path
 from jsonargparse import Namespace
 
 from unirex.cli_inputs import USUAL, asked_system, evaluated_examples, expected, first, fitting
-from unirex.data import as_columns
 from unirex.data.example import Example
-from unirex.data.tabular import read_inputs
+from unirex.data.formats.table import read_inputs
+from unirex.data.load import as_columns
 from unirex.errors import UserError
 from unirex.explanation import Explanation
-from unirex.files import replace_file, write_file
-from unirex.progress import Progress
+from unirex.files import Progress, replace_file, write_file
 from unirex.system import System, as_example, check_budget
 
 
@@ -161,8 +160,8 @@ def check_target(path: Path) -> None:
 
 def write_tasks(path: Path, examples: Sequence[Example], explanations: Sequence[Explanation]) -> str:
     """The rationales as predictions for Label Studio, and beside them the project's setup."""
-    from unirex.data.annotation.label_studio import labeling_config, tasks
     from unirex.data.convert import text_names
+    from unirex.data.formats.label_studio import labeling_config, tasks
 
     names = text_names(len(examples[0].segments)) if examples else ("text",)
     write_file(path, json.dumps(tasks(examples, explanations=explanations, segments=names), indent=1))

@@ -12,8 +12,8 @@ from typing import Any
 from jsonargparse import Namespace
 
 from unirex.cli_data import READING, check_apart
-from unirex.data import DATASETS, load_dataset, load_records, stream_records
 from unirex.data.example import Example, Label, Splits
+from unirex.data.load import DATASETS, load_dataset, load_records, stream_records
 from unirex.data.rows import about_how_many
 from unirex.errors import UserError
 from unirex.extractors import extractor_name

@@ -52,7 +52,7 @@ def criteria() -> dict[str, str]:
 
 def datasets() -> dict[str, str]:
     """Datasets by name; a path to a file works everywhere too."""
-    from unirex.data import DATASETS
+    from unirex.data.load import DATASETS
 
     return {
         name: _first_line(import_module(place.partition(":")[0]).__doc__) for name, place in DATASETS.items()
@@ -61,7 +61,7 @@ def datasets() -> dict[str, str]:
 
 def metrics() -> dict[str, str]:
     """What is measured."""
-    from unirex.metrics import METRICS
+    from unirex.metrics.registry import METRICS
 
     return {name: f"{one.arrow} {one.desideratum}: {one.description}" for name, one in METRICS.items()}
 

@@ -11,10 +11,8 @@ from typing import Any, get_args
 
 from jsonargparse import ArgumentParser, Namespace
 
-from unirex import published
 from unirex.errors import UserError
-from unirex.method_tables import read_tables
-from unirex.metrics import METRICS
+from unirex.metrics.registry import METRICS
 from unirex.metrics.relative_gain import (
     FAITHFULNESS,
     GUARDED,
@@ -25,6 +23,8 @@ from unirex.metrics.relative_gain import (
     shows_guarded,
     warnings_of,
 )
+from unirex.paper import published
+from unirex.paper.method_tables import read_tables
 from unirex.report.table import table
 
 GAINS = ("fnrg", "pnrg", "tnrg", "cnrg")

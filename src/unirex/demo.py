@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from unirex.comparison import compare
-from unirex.data import load_dataset
 from unirex.data.example import Splits
-from unirex.evaluation import Results, evaluate
+from unirex.data.load import load_dataset
+from unirex.evaluation.run import Results, evaluate
+from unirex.evaluation.summary import COLUMNS
 from unirex.files import write_file
 from unirex.methods import fit
 from unirex.report import table
-from unirex.summary import COLUMNS
 
 
 @dataclass(frozen=True)

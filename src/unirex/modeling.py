@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from transformers import (
     AutoConfig,
     AutoModel,
@@ -17,14 +17,21 @@ from transformers import (
 )
 from transformers.utils import ModelOutput
 
-from unirex.batch import Batch
 from unirex.config import Config
-from unirex.data.layout import Layout
+from unirex.data.example import Layout
+from unirex.encoding.batch import Batch
 from unirex.errors import UserError
 from unirex.extractors import build_extractor, option_names
 from unirex.extractors.attribution import Attribution
-from unirex.models.encoders import align_weights, encoder_source, load_encoder, load_pretrained, pooler_option
-from unirex.models.task import Pass, TaskModel, position_offset
+from unirex.models.encoders import (
+    align_weights,
+    encoder_source,
+    load_encoder,
+    load_pretrained,
+    pooler_option,
+    quiet_transformers,
+)
+from unirex.models.task import Pass, TaskModel, checked_length
 from unirex.objectives import OBJECTIVES, Objectives
 from unirex.perturb import Perturber
 from unirex.select import Selector
@@ -130,6 +137,14 @@ class RationaleModel(PreTrainedModel):
         found = super().from_pretrained(*place, **options)
         align_weights(found[0] if isinstance(found, tuple) else found)
         return found
+
+    @classmethod
+    def from_parts(cls, config: RationaleConfig, task: TaskModel, extractor: nn.Module) -> RationaleModel:
+        """A model of parts that exist already; no weights of its own are made."""
+        with quiet_transformers(), torch.device("meta"):
+            model = cls(config)
+        model.task, model.extractor = task, extractor
+        return model.eval()
 
     @classmethod
     def from_encoder(
@@ -270,22 +285,6 @@ def completed_options(
         known["mask_token_id"] = mask_token_id
     asked = [name for name in known if name in option_names(config.extractor)]
     return {name: known[name] for name in asked} | config.extractor_options
-
-
-def checked_length(asked: int | None, encoder: Any) -> int:
-    """The length limit asked for, if the encoder has so many positions; else the most it takes."""
-    positions = getattr(encoder.config, "max_position_embeddings", None)
-    if asked is not None and positions is not None and asked > positions - position_offset(encoder):
-        raise UserError(
-            f"max_length {asked}: this encoder takes {positions - position_offset(encoder)} tokens."
-        )
-    return asked or longest_input(encoder)
-
-
-def longest_input(encoder: Any) -> int:
-    """Tokens the encoder reads at once: what its position table takes, at most 4096."""
-    positions = getattr(encoder.config, "max_position_embeddings", 512)
-    return min(4096, positions - position_offset(encoder))
 
 
 AutoConfig.register("unirex", RationaleConfig, exist_ok=True)

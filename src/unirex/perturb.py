@@ -15,11 +15,11 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from unirex.batch import Batch
+from unirex.encoding.batch import Batch
 from unirex.errors import UserError, unknown
+from unirex.models.plan import device_limits
 from unirex.models.task import Pass, TaskModel, chunked, encode, full_attention_limit
 from unirex.models.windows import pick
-from unirex.plan import device_limits
 
 log = logging.getLogger(__name__)
 

@@ -11,8 +11,7 @@ from transformers.pipelines import PIPELINE_REGISTRY
 from unirex.data.example import Example
 from unirex.explanation import Explanation
 from unirex.modeling import RationaleModel
-from unirex.streaming import BATCH_SIZE
-from unirex.system import System, check_budget
+from unirex.system import BATCH_SIZE, System, check_budget
 
 TASK = "rationale-classification"
 

@@ -1,10 +1,14 @@
-"""Names to things: one small table per kind, imported only when asked for."""
+"""Names to things: lazy registries, and registration of our models with transformers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
+from types import ModuleType
 from typing import Any
 
 from unirex.errors import unknown
@@ -43,3 +47,45 @@ class Registry(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len({**self.places, **self.loaded})
+
+
+WATCHED = "transformers.pipelines"
+
+
+def register_with_transformers() -> None:
+    """Register the Auto classes and the pipeline now if transformers is in use, else when it comes to be."""
+    if WATCHED in sys.modules:
+        import_module("unirex.pipeline")
+    elif not any(isinstance(finder, _Watcher) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _Watcher())
+
+
+class _Watcher(MetaPathFinder):
+    """Waits for transformers' pipelines to be imported, then steps aside."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname != WATCHED:
+            return None
+        sys.meta_path.remove(self)
+        spec = PathFinder.find_spec(fullname, path, target)
+        if spec is not None and spec.loader is not None:
+            spec.loader = _ThenRegister(spec.loader)
+        return spec
+
+
+class _ThenRegister(Loader):
+    """Loads a module as its own loader would, then registers."""
+
+    def __init__(self, loader: Loader) -> None:
+        self.loader = loader
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return self.loader.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        if module.__spec__ is not None:
+            module.__spec__.loader = self.loader
+        self.loader.exec_module(module)
+        import_module("unirex.pipeline")

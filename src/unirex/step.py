@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from unirex.batch import Batch
+from unirex.encoding.batch import Batch
 from unirex.models.task import Pass
 from unirex.perturb import Perturber
 from unirex.select import SELECTORS, Selector, faded, top_k

@@ -1,39 +1,103 @@
-"""A fitted system: predict, explain, save, load."""
+"""A fitted system: predict, explain, stream, save, load."""
 
 from __future__ import annotations
 
 import json
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import torch
 
-from unirex.batch import Batch, Encoded
-from unirex.data.choices import parse_choices
 from unirex.data.example import Example, Label, choice_label
+from unirex.data.formats.table import parse_choices
 from unirex.data.validate import at, check_text
-from unirex.encode import TextEncoder
+from unirex.encoding.batch import Batch, Encoded, collate
+from unirex.encoding.batching import TOKENS, by_length
+from unirex.encoding.encode import TextEncoder
 from unirex.errors import UserError, one_line
-from unirex.explain import explanations
-from unirex.explanation import Explanation
+from unirex.explanation import Explanation, explanations
 from unirex.extractors import build_extractor, extractor_name, option_names
-from unirex.modeling import RationaleModel
+from unirex.modeling import RationaleConfig, RationaleModel
 from unirex.models.classifier import Classifier
 from unirex.models.encoders import PICKLES, check_complete, quiet_transformers
+from unirex.models.wrapping import wrap_classifier
 from unirex.select import SELECTORS
-from unirex.streaming import BATCH_SIZE, Advance, Answer, stream
-from unirex.wrapping import wrap_classifier
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-Text = str | tuple[str, ...] | Mapping[str, Any] | Example  # what can be explained
+
+BATCH_SIZE = 32
+EVALUATED = 128  # texts evaluated together: the more, the better their views can be sorted
+WINDOW = 1024  # texts read ahead and sorted by length
+
 T = TypeVar("T")
+Answer = Callable[[Sequence[Example], Sequence[Encoded], Batch], Iterable[T]]  # one for each example
+Advance = Callable[[int], None]  # hears how many more are done
+
+
+def stream(
+    model: RationaleModel,
+    encoder: TextEncoder,
+    examples: Iterable[Example],
+    answer: Answer[T],
+    *,
+    batch_size: int = BATCH_SIZE,
+    advance: Advance | None = None,
+) -> Iterator[T]:
+    """What `answer` makes of each example, in the order of the examples.
+
+    Only a window of them is in memory at a time, and inside a window texts of like length run together. The
+    model is in eval mode without gradients while `answer` has a batch. `advance` hears, after every batch,
+    how many examples it had: answers come a window at a time, which may take minutes.
+    """
+    if batch_size < 1:
+        raise UserError(f"batch_size {batch_size}: must be at least 1.")
+    source = iter(examples)
+    while window := list(islice(source, WINDOW)):
+        found: dict[int, T] = {}
+        for numbers, made in _batches(model, encoder, window, answer, batch_size):
+            found.update(zip(numbers, made, strict=True))
+            if advance is not None:
+                advance(len(numbers))
+        for number in range(len(window)):
+            yield found.pop(number)
+
+
+def _batches(
+    model: RationaleModel, encoder: TextEncoder, window: Sequence[Example], answer: Answer[T], size: int
+) -> Iterator[tuple[list[int], list[T]]]:
+    """The numbers of the examples in each batch, and what was made of them."""
+    encoded = encoder.encode(window)
+    with evaluating(model):  # once a window, as it visits every module
+        for numbers in by_length([one.length for one in encoded], size, tokens=TOKENS):
+            some = [encoded[number] for number in numbers]
+            batch = collate(some, int(encoder.tokenizer.pad_token_id)).to(model.device)
+            yield numbers, list(answer([window[number] for number in numbers], some, batch))
+
+
+@contextmanager
+def evaluating(model: torch.nn.Module) -> Iterator[None]:
+    """Eval mode without gradients; the mode is left as it was found."""
+    was_training = model.training
+    model.eval()
+    try:
+        with torch.no_grad():
+            yield
+    finally:
+        model.train(was_training)
+
+
+Text = str | tuple[str, ...] | Mapping[str, Any] | Example  # what can be explained
 BUDGET = 20.0  # per cent of the tokens in a rationale, if nobody says otherwise
+POST_HOC_EXTRACTOR = "integrated-gradients"  # of classifiers that were not trained here
+POST_HOC_OPTIONS = {"steps": 20}  # Sundararajan et al. 2017: 20 to 300 steps
 SAVED = RationaleModel.config_class.model_type  # what `config.json` of a trained system says
 
 
@@ -57,7 +121,7 @@ class System:
 
     @property
     def wrapped(self) -> bool:
-        """Whether it is somebody's classifier, as it was found: see `unirex.wrapping`."""
+        """Whether it is somebody's classifier, as it was found: see `unirex.models.wrapping`."""
         return isinstance(self.model.task, Classifier)
 
     @property
@@ -87,7 +151,7 @@ class System:
         batch_size: int = BATCH_SIZE,
         advance: Advance | None = None,
     ) -> Iterator[T]:
-        """What `answer` makes of each example, in the order of the examples: see `unirex.streaming`."""
+        """What `answer` makes of each example, in the order of the examples: see `unirex.system`."""
         encoder = self.text_encoder
         return stream(self.model, encoder, examples, answer, batch_size=batch_size, advance=advance)
 
@@ -175,10 +239,7 @@ class System:
         """The same classifier with this extractor, as if it had been built with it by name and options."""
         config = type(self.model.config).from_dict(self.model.config.to_dict())
         config.extractor, config.extractor_options = name, dict(options)
-        with quiet_transformers(), torch.device("meta"):  # no weights of its own: both parts are there
-            model = RationaleModel(config)
-        model.task, model.extractor = self.model.task, extractor
-        return System(model.eval(), self.tokenizer)
+        return System(RationaleModel.from_parts(config, self.model.task, extractor), self.tokenizer)
 
     def save_pretrained(self, folder: str | Path) -> None:
         """Write the system to a folder that `unirex.load` and `transformers.pipeline` read."""
@@ -209,7 +270,7 @@ def load(folder: str | Path, *, device: str | None = None, labels: Sequence[Labe
     path = check_saved(folder)
     model: Any
     if saved_kind(path) != SAVED:
-        model, tokenizer = wrap_classifier(path, labels=labels)
+        model, tokenizer = _wrapped(path, labels)
     elif labels is None:
         model, tokenizer = _trained(path)
     else:
@@ -218,6 +279,23 @@ def load(folder: str | Path, *, device: str | None = None, labels: Sequence[Labe
     if device:
         model.to(torch.device(device))
     return System(model, tokenizer)
+
+
+def _wrapped(path: str, labels: Sequence[Label] | None) -> tuple[RationaleModel, PreTrainedTokenizerBase]:
+    """A classifier made elsewhere as the model of a system, and its tokenizer."""
+    found = wrap_classifier(path, labels=labels)
+    encoder = found.task.classifier.config
+    config = RationaleConfig(
+        encoder=encoder,
+        max_length=found.max_length,
+        labels=found.labels,
+        extractor=POST_HOC_EXTRACTOR,
+        extractor_options=POST_HOC_OPTIONS,
+        mask_token_id=found.tokenizer.mask_token_id,
+        method=f"{found.name} + {POST_HOC_EXTRACTOR}",
+    )
+    extractor = build_extractor(POST_HOC_EXTRACTOR, encoder, POST_HOC_OPTIONS)
+    return RationaleModel.from_parts(config, found.task, extractor), found.tokenizer
 
 
 def _trained(path: str) -> tuple[RationaleModel, PreTrainedTokenizerBase]:

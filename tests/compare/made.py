@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from unirex.record_files import write_records
-from unirex.records import Draw, Record, Scored, Views
-from unirex.summary import Summary
+from unirex.evaluation.record_files import write_records
+from unirex.evaluation.records import Draw, Record, Scored, Views
+from unirex.evaluation.summary import Summary
 
 BUDGETS = (10.0, 20.0, 50.0)
 LABELS = ("neg", "pos")

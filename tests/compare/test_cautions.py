@@ -9,9 +9,9 @@ from made import LABELS, records
 
 from unirex.comparison import compare
 from unirex.comparison.tables import classes, differences, lengths, outcomes, removals
-from unirex.record_files import write_records
-from unirex.records import Views
-from unirex.summary import Summary
+from unirex.evaluation.record_files import write_records
+from unirex.evaluation.records import Views
+from unirex.evaluation.summary import Summary
 
 SELECTS = "Suff is 0 by construction"
 FORMS = ("text", "markdown", "latex")

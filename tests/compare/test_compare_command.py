@@ -8,7 +8,7 @@ from made import file, records, run
 
 from unirex.cli_compare import compare, compare_options
 from unirex.errors import UserError
-from unirex.record_files import write_records
+from unirex.evaluation.record_files import write_records
 
 EVIL = "<script>alert(1)</script>"
 

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from made import file, records, run
 
-from unirex.comparison import agreement, breakdown, compare
-from unirex.comparison.drawing import figures, optimal
-from unirex.record_files import write_records
+from unirex.comparison import compare
+from unirex.comparison import examples as agreement
+from unirex.comparison import method as breakdown
+from unirex.comparison.figures import figures, optimal
+from unirex.evaluation.record_files import write_records
 
 
 @pytest.fixture(scope="module")

@@ -122,7 +122,7 @@ def test_only_shared_texts_count_and_it_is_said(tmp_path):
 
 
 def test_files_in_another_order_are_paired_by_id(tmp_path):
-    from unirex.record_files import write_records
+    from unirex.evaluation.record_files import write_records
 
     made = records()
     write_records(tmp_path / "a.jsonl", made)
@@ -135,7 +135,7 @@ def test_files_in_another_order_are_paired_by_id(tmp_path):
 def test_other_texts_labels_budgets_or_removals_are_no_comparison(tmp_path):
     from dataclasses import replace
 
-    from unirex.record_files import write_records
+    from unirex.evaluation.record_files import write_records
 
     made = records()
     ours = file(tmp_path / "a.jsonl")
@@ -160,8 +160,8 @@ def own_way(path, **how):
     """Records of another tool, which took tokens out as it pleased."""
     from dataclasses import replace
 
-    from unirex.eraser.outside import REMOVAL
-    from unirex.record_files import write_records
+    from unirex.evaluation.predictions import REMOVAL
+    from unirex.evaluation.record_files import write_records
 
     made = records(seed=2, draws=0, removals=("delete",), **how)
     write_records(
@@ -198,7 +198,7 @@ def test_a_tools_own_budgets_leave_out_what_rests_on_them(tmp_path):
 def test_following_the_gold_label_is_not_following_the_prediction(tmp_path):
     from dataclasses import replace
 
-    from unirex.record_files import write_records
+    from unirex.evaluation.record_files import write_records
 
     gold = [replace(one, target=one.label) for one in records(seed=1)]
     assert gold[0].target == gold[0].predicted  # the first record alone does not tell
@@ -210,7 +210,7 @@ def test_following_the_gold_label_is_not_following_the_prediction(tmp_path):
 def test_rationales_that_nothing_was_removed_by_need_no_common_budgets(tmp_path):
     from dataclasses import replace
 
-    from unirex.record_files import write_records
+    from unirex.evaluation.record_files import write_records
 
     bare = [replace(one, views=(), draws=()) for one in records(budgets=BUDGETS[:2])]
     write_records(tmp_path / "b.jsonl", bare)
@@ -247,7 +247,7 @@ def test_evaluations_outside_their_runs_are_grouped_by_the_settings_kept_with_th
 def test_words_and_parts_of_words_are_not_held_against_each_other(tmp_path):
     from dataclasses import replace
 
-    from unirex.record_files import write_records
+    from unirex.evaluation.record_files import write_records
 
     def halves(record):
         (one,) = record.sequences
@@ -278,7 +278,7 @@ def test_the_same_records_twice_are_told_once(tmp_path):
 def test_gains_of_two_desiderata_say_so(tmp_path):
     from dataclasses import replace
 
-    from unirex.record_files import write_records
+    from unirex.evaluation.record_files import write_records
 
     for seed in (0, 1):
         bare = [replace(one, views=(), draws=()) for one in records(seed=seed)]
@@ -292,7 +292,7 @@ def test_a_page_of_bare_rationales_has_no_empty_sections(tmp_path):
     import re
     from dataclasses import replace
 
-    from unirex.record_files import write_records
+    from unirex.evaluation.record_files import write_records
 
     for seed in (0, 1):
         bare = [

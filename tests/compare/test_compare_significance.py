@@ -7,7 +7,7 @@ import pytest
 from made import file, records, run
 
 from unirex.comparison import compare
-from unirex.comparison.counted import statistic_of
+from unirex.comparison.method import statistic_of
 from unirex.comparison.significance import Difference, best
 from unirex.comparison.tables import differences
 from unirex.errors import UserError
@@ -150,7 +150,7 @@ def test_a_test_that_points_the_other_way_than_the_table_makes_nobody_bold(plant
 def test_numbers_that_are_no_means_are_tested_on_texts_both_answer(tmp_path):
     from dataclasses import replace
 
-    from unirex.record_files import write_records
+    from unirex.evaluation.record_files import write_records
 
     made = records(right=0.6, seed=2)
     silent = [replace(one, predicted=None, target=None, probabilities=(), views=()) for one in made[:20]]
@@ -180,7 +180,7 @@ def test_wrong_choices_are_named(tmp_path):
 def test_records_of_other_tools_that_tell_less_are_compared_on_what_they_tell(tmp_path):
     from dataclasses import replace
 
-    from unirex.record_files import write_records
+    from unirex.evaluation.record_files import write_records
 
     bare = [
         replace(

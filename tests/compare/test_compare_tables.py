@@ -126,7 +126,7 @@ def test_one_answer_to_all_is_warned_of_whatever_performance_is_measured_by(perf
     from collections import Counter
     from dataclasses import replace
 
-    from unirex.record_files import write_records
+    from unirex.evaluation.record_files import write_records
 
     real = records(right=0.9, faithful=0.5)
     often = Counter(one.label for one in real).most_common(1)[0][0]
@@ -168,8 +168,8 @@ def test_latex_rows_have_as_many_cells_as_columns(found):
 def test_what_other_edits_show_has_a_table_of_its_own_with_the_floor(tmp_path):
     from dataclasses import replace
 
-    from unirex.record_files import write_records
-    from unirex.records import Probes
+    from unirex.evaluation.record_files import write_records
+    from unirex.evaluation.records import Probes
 
     probes = Probes(left_out=None, words=(0.5, 0.2), lowest=0.1, highest=0.6)
     made = records()

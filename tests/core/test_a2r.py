@@ -13,9 +13,9 @@ from test_windows import LIMIT, LONG
 from torch.nn import functional as F
 
 import tiny
-from unirex.batch import Batch, collate
 from unirex.data.example import Example
-from unirex.encode import TextEncoder
+from unirex.encoding.batch import Batch, collate
+from unirex.encoding.encode import TextEncoder
 from unirex.errors import UserError
 from unirex.extractors.a2r_selector import A2RSelector, soft_attention
 from unirex.models.task import NO_CHOICE, Pass

@@ -10,17 +10,16 @@ from torch import nn
 from transformers import AutoModel, AutoTokenizer, BertForSequenceClassification
 
 import tiny
-from unirex.batch import Batch, collate
-from unirex.data.example import Example
-from unirex.data.layout import Layout
-from unirex.encode import TextEncoder
+from unirex.data.example import Example, Layout
+from unirex.encoding.batch import Batch, collate
+from unirex.encoding.encode import TextEncoder
+from unirex.encoding.sequence import Frame
 from unirex.errors import UserError
 from unirex.extractors import build_extractor
 from unirex.extractors.attribution import baseline, embeddings, input_gradient
 from unirex.models.classifier import Classifier
+from unirex.models.plan import Limits
 from unirex.models.task import Pass
-from unirex.plan import Limits
-from unirex.sequence import Frame
 
 NEW = ("gradient-shap", "occlusion", "lime", "kernel-shap", "attention", "attention-rollout")
 SAMPLED = {name: {"samples": 20} for name in ("lime", "kernel-shap")}  # few: what is tried is not accuracy

@@ -10,10 +10,9 @@ import torch
 from torch import nn
 
 import tiny
-from unirex.batch import Batch, collate
-from unirex.data.example import Example
-from unirex.data.layout import Layout
-from unirex.encode import TextEncoder
+from unirex.data.example import Example, Layout
+from unirex.encoding.batch import Batch, collate
+from unirex.encoding.encode import TextEncoder
 from unirex.extractors import build_extractor
 from unirex.extractors.kernel_shap import coalitions
 from unirex.models.task import Pass, TaskModel

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.utils.data import DataLoader
 
-from unirex.batching import GoldBatches, LengthGroupedBatches, by_length, training_batches
 from unirex.data.example import Example
+from unirex.encoding.batching import GoldBatches, LengthGroupedBatches, by_length, training_batches
+from unirex.encoding.gold import gold_share, keep_gold
 from unirex.errors import UserError
-from unirex.gold import gold_share, keep_gold
 
 LENGTHS = st.lists(st.integers(1, 60), min_size=1, max_size=90)
 

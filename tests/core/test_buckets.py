@@ -12,12 +12,11 @@ from test_windows import LIMIT, LONG
 from torch.nn import functional as F
 
 import tiny
-from unirex.batch import Batch, collate
-from unirex.buckets import discretise
 from unirex.data.example import Example
-from unirex.encode import TextEncoder
+from unirex.encoding.batch import Batch, collate
+from unirex.encoding.encode import TextEncoder
 from unirex.errors import UserError
-from unirex.extractors.bucket_tagger import BucketTagger, predicted
+from unirex.extractors.bucket_tagger import BucketTagger, discretise, predicted
 from unirex.models.task import Pass
 from unirex.objectives.imitation import Imitation
 

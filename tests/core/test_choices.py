@@ -7,10 +7,9 @@ import torch
 from torch.nn import functional as F
 
 import tiny
-from unirex.batch import collate
-from unirex.data.example import Example
-from unirex.data.layout import Layout
-from unirex.encode import TextEncoder
+from unirex.data.example import Example, Layout
+from unirex.encoding.batch import collate
+from unirex.encoding.encode import TextEncoder
 from unirex.errors import UserError
 from unirex.models.task import NO_CHOICE, Pass
 from unirex.perturb import Perturber

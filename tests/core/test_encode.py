@@ -7,9 +7,9 @@ from transformers import PreTrainedTokenizerFast
 
 import tiny
 from unirex import evaluate
-from unirex.batch import collate
 from unirex.data.example import Example
-from unirex.encode import TextEncoder, text_spans
+from unirex.encoding.batch import collate
+from unirex.encoding.encode import TextEncoder, text_spans
 from unirex.errors import UserError
 from unirex.system import System
 

@@ -18,14 +18,13 @@ from naive import Naive, metrics, texts_of
 from transformers import AutoTokenizer
 
 import tiny
-from unirex.batch import collate
 from unirex.config import Config
-from unirex.data.example import Example
-from unirex.data.layout import Layout
-from unirex.evaluation import evaluate
+from unirex.data.example import Example, Layout
+from unirex.encoding.batch import collate
+from unirex.evaluation.run import evaluate
 from unirex.modeling import RationaleModel
+from unirex.models.plan import Limits, device_limits
 from unirex.objectives import Comprehensiveness, Objectives, Plausibility, Sufficiency
-from unirex.plan import Limits, device_limits
 from unirex.system import System
 
 PROMISED = 1e-5
@@ -172,7 +171,7 @@ def test_a_training_step_on_several_texts_or_choices_is_the_naive_one(encoders, 
 @pytest.fixture
 def cramped(monkeypatch):
     """A device with room for hardly anything: many chunks, and all of them run again to go backward."""
-    monkeypatch.setattr("unirex.plan._limits", lambda *_: Limits(chunk=24, overhead=1, saved=0))
+    monkeypatch.setattr("unirex.models.plan._limits", lambda *_: Limits(chunk=24, overhead=1, saved=0))
 
 
 @pytest.mark.parametrize(

@@ -17,12 +17,12 @@ import pytest
 import torch
 
 from planted import planted
-from unirex.batch import Batch
+from unirex.encoding.batch import Batch
 from unirex.methods import resolve
 from unirex.methods.building import build_system
 from unirex.modeling import RationaleModel
-from unirex.plan import Limits
-from unirex.train import train
+from unirex.models.plan import Limits
+from unirex.training.train import train
 
 DATA = planted((28, 4, 4))
 RATE, BATCH, WARMUP = 1e-2, 4, 0.5
@@ -123,7 +123,7 @@ def process(learner, folder):
         out.mkdir(exist_ok=True)
         with pytest.MonkeyPatch.context() as patch:
             if cramped:
-                patch.setattr("unirex.plan._limits", lambda *_: Limits(chunk=24, overhead=1, saved=0))
+                patch.setattr("unirex.models.plan._limits", lambda *_: Limits(chunk=24, overhead=1, saved=0))
             found, seen = fitted(method, learner, out, accumulate=accumulate, **together)
         torch.save({"weights": found, "seen": seen}, out / f"{rank}.pt")
 

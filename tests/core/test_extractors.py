@@ -11,13 +11,13 @@ import torch
 from torch import nn
 
 import tiny
-from unirex.batch import Batch
+from unirex.encoding.batch import Batch
 from unirex.errors import UserError
 from unirex.extractors import EXTRACTORS, build_extractor
 from unirex.extractors.attribution import baseline
+from unirex.models.plan import Limits
 from unirex.models.task import Pass, TaskModel
 from unirex.objectives import Objectives, Plausibility, Task
-from unirex.plan import Limits
 
 ATTRIBUTIONS = ("gradient", "input-x-gradient", "integrated-gradients", "deeplift")
 

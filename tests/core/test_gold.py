@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unirex.data.example import Example
+from unirex.encoding.gold import gold_share, gold_size, keep_gold, limit_gold
 from unirex.errors import UserError
-from unirex.gold import gold_share, gold_size, keep_gold, limit_gold
 
 MARKED = (((0, 1),),)
 
@@ -72,7 +72,7 @@ def test_seeds_draw_apart_and_repeat():
 
 def test_the_draw_does_not_depend_on_the_hash_seed():
     code = (
-        "from unirex.gold import keep_gold; from unirex.data.example import Example;"
+        "from unirex.encoding.gold import keep_gold; from unirex.data.example import Example;"
         "print(keep_gold([Example(str(i), ('a',), 0, ((),)) for i in range(99)], 10, 5).kept)"
     )
     found = {

@@ -11,8 +11,8 @@ import torch
 
 import unirex
 from planted import planted
-from unirex.batch import collate
-from unirex.encodings import WithScores, encode_all
+from unirex.encoding.batch import collate
+from unirex.encoding.packed import WithScores, encode_all
 from unirex.methods import method_names, resolve, stages
 
 DATA = planted((8, 4, 4))

@@ -9,9 +9,9 @@ from test_choices import model_for, question_batch
 from test_windows import LIMIT, LONG
 
 import tiny
-from unirex.batch import collate
 from unirex.data.example import Example
-from unirex.encode import TextEncoder
+from unirex.encoding.batch import collate
+from unirex.encoding.encode import TextEncoder
 from unirex.errors import UserError
 from unirex.extractors.hard_kuma import HardKuma, Kuma
 from unirex.models.task import Pass

@@ -9,11 +9,12 @@ import torch
 from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification
 
 import tiny
-from unirex.batch import Batch
 from unirex.config import Config
+from unirex.encoding.batch import Batch
 from unirex.errors import UserError
-from unirex.modeling import RationaleModel, longest_input
+from unirex.modeling import RationaleModel
 from unirex.models.encoders import use_flash_attention
+from unirex.models.task import longest_input
 from unirex.objectives import Comprehensiveness, Objectives, Plausibility, Sufficiency
 
 EVERYTHING = Objectives(

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch.nn import functional as F
 
 import tiny
-from unirex.batch import Batch
+from unirex.encoding.batch import Batch
 from unirex.errors import UserError
 from unirex.objectives import Comprehensiveness, Objectives, Plausibility, Sufficiency, Task
 from unirex.perturb import Perturber

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from unirex.config import Training
-from unirex.optimize import UncorrectedAdamW, build_optimizer, linear_schedule
+from unirex.training.optimizer import UncorrectedAdamW, build_optimizer, linear_schedule
 
 
 def test_adam_without_bias_correction_by_hand():

@@ -13,10 +13,10 @@ from torch import nn
 
 import tiny
 from unirex.errors import UserError
+from unirex.models.plan import Limits, device_limits
 from unirex.models.task import Pass
 from unirex.objectives import Comprehensiveness, Objectives, Plausibility, Sufficiency
 from unirex.perturb import Perturber, drops_exactly
-from unirex.plan import Limits, device_limits
 from unirex.select import top_k
 
 FAITHFUL = Objectives(

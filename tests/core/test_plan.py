@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tiny
-from unirex.plan import ATTENTION, Limits, device_limits, plan
+from unirex.models.plan import ATTENTION, Limits, device_limits, plan
 
 LENGTHS = st.lists(st.integers(1, 60), min_size=1, max_size=40)
 LIMITS = st.builds(Limits, chunk=st.integers(1, 400), overhead=st.integers(0, 100), saved=st.just(1 << 30))

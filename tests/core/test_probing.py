@@ -10,22 +10,20 @@ import torch
 import tiny
 import unirex
 from planted import planted
-from unirex.batch import collate
 from unirex.config import Config
-from unirex.data.example import Example
-from unirex.data.layout import Layout
-from unirex.encode import TextEncoder
+from unirex.data.example import Example, Layout
+from unirex.encoding.batch import collate
+from unirex.encoding.encode import TextEncoder
 from unirex.errors import UserError
+from unirex.evaluation import probes as seen
+from unirex.evaluation.probes import PROBES, probe, shares, word_tokens
+from unirex.evaluation.records import Probes
 from unirex.extractors.heuristic import Gold, Random
 from unirex.metrics.curves import deletion_auc, insertion_auc
 from unirex.metrics.decision_flip import first_token_flips, flip_fraction
 from unirex.metrics.leave_one_out import loo_correlation
 from unirex.metrics.naopc import normalised_aopc, order_aopc
 from unirex.modeling import RationaleModel
-from unirex.probing import PROBES, probe, seen
-from unirex.probing.fading import shares
-from unirex.probing.orders import word_tokens
-from unirex.records import Probes
 
 TEXTS = ("a gorgeous , witty film .", "dull .", "not bad , not good , unbelievably long", "good")
 FAMILIES = ("bert", "roberta")

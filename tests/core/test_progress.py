@@ -4,7 +4,7 @@ import io
 
 from rich.console import Console
 
-from unirex.progress import Progress, duration, tracked
+from unirex.files import Progress, duration, tracked
 
 
 class Clock:

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unirex.record_files import read_records, write_records
-from unirex.records import Draw, Probes, Record, Scored, Views
-from unirex.summary import Summary
-from unirex.tally import aggregate
+from unirex.evaluation.record_files import read_records, write_records
+from unirex.evaluation.records import Draw, Probes, Record, Scored, Views
+from unirex.evaluation.summary import Summary
+from unirex.evaluation.tally import aggregate
 
 LABELS = ("neg", "pos", "meh")
 BUDGETS = (10.0, 50.0)

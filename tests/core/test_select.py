@@ -7,7 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unirex.batch import Batch
+from unirex.encoding.batch import Batch
 from unirex.select import best_span, budget_counts, threshold, top_k
 
 BUDGETS = (1, 5, 10, 20, 50)

@@ -8,14 +8,14 @@ import torch
 import tiny
 import unirex
 from planted import planted, planted_choices, planted_segments
-from unirex.batch import collate
+from unirex.encoding.batch import collate
 from unirex.errors import UserError
+from unirex.evaluation.values import example_values
 from unirex.methods import resolve
 from unirex.methods.building import build_system
 from unirex.perturb import drops_exactly
 from unirex.select import budget_counts
 from unirex.step import SelectPredictStep
-from unirex.values import example_values
 
 DATA = {
     "text": planted((8, 4, 8)),

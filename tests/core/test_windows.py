@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tiny
-from unirex.batch import Batch, collate
 from unirex.data.example import Example
-from unirex.encode import TextEncoder
+from unirex.encoding.batch import Batch, collate
+from unirex.encoding.encode import TextEncoder
 from unirex.models.task import Pass
 from unirex.models.windows import split
 from unirex.perturb import Perturber

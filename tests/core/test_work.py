@@ -16,9 +16,9 @@ from transformers import AutoTokenizer, PreTrainedTokenizerBase
 import tiny
 import unirex
 from planted import planted
-from unirex.batch import collate
 from unirex.data.example import Example
-from unirex.evaluation import evaluate
+from unirex.encoding.batch import collate
+from unirex.evaluation.run import evaluate
 from unirex.objectives import Comprehensiveness, Objectives, Plausibility, Sufficiency
 from unirex.system import System
 
@@ -226,7 +226,7 @@ def test_explaining_by_integrated_gradients_adds_its_three_points(build):
 
 def test_choices_are_read_once_each(encoders):
     from unirex.config import Config
-    from unirex.data.layout import Layout
+    from unirex.data.example import Layout
     from unirex.modeling import RationaleModel
 
     folder = encoders("bert")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unirex.data.annotation.annotators import Annotation, agree, combine
+from unirex.data.formats.annotators import Annotation, agree, combine
 from unirex.data.validate import collecting
 from unirex.errors import UserError
 

@@ -10,8 +10,7 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from unirex.data.remote.archives import pick, unpack
-from unirex.data.remote.safe_folder import Limits
+from unirex.data.download.archives import Limits, pick, unpack
 from unirex.errors import UserError
 
 FILES = {"data/train.txt": b"one", "data/docs/a.txt": "é😀".encode(), "data/empty.txt": b""}
@@ -305,7 +304,7 @@ def test_a_full_disk_is_no_fault_of_the_archive(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     archive = tarred(tmp_path / "a.tar.gz", FILES)
-    monkeypatch.setattr("unirex.data.remote.safe_folder.SafeFolder.write", full)
+    monkeypatch.setattr("unirex.data.download.archives.SafeFolder.write", full)
     with pytest.raises(OSError, match="No space left"):
         unpack(archive, tmp_path / "out")
 

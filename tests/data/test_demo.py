@@ -12,7 +12,7 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from unirex.data import demo, demo_grammar
+from unirex.data.datasets import demo, demo_grammar
 from unirex.data.example import Example, Splits
 
 
@@ -78,7 +78,7 @@ def test_the_seed_is_all_that_matters(corpus):
 @pytest.mark.parametrize("hash_seed", ["1", "2"])
 def test_the_hash_seed_does_not_matter(corpus, hash_seed):
     code = (
-        "import hashlib; from unirex.data.demo import load; data = load();"
+        "import hashlib; from unirex.data.datasets.demo import load; data = load();"
         "print(hashlib.sha256(repr([e for s in data for e in data[s]]).encode()).hexdigest())"
     )
     environment = os.environ | {"PYTHONHASHSEED": hash_seed}

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unirex.data.annotation.doccano import read
-from unirex.data.cells import Columns
 from unirex.data.example import Example
+from unirex.data.formats.doccano import read
+from unirex.data.formats.table import Columns
 from unirex.data.validate import collecting
 from unirex.errors import UserError
 

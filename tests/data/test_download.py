@@ -14,10 +14,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from test_archives import special, tarred, zip_special, zipped
 
-from unirex.data.remote import download as module
-from unirex.data.remote import fetch as fetching
-from unirex.data.remote.download import ADDRESSES, RECORD, Address, RemoteFile, download
-from unirex.data.remote.progress import Bar
+from unirex.data import download as module
+from unirex.data.download import ADDRESSES, RECORD, Address, RemoteFile, download
+from unirex.data.download import http as fetching
+from unirex.data.download.progress import Bar
 from unirex.errors import UserError
 
 CONTENT = {"trees/train.txt": os.urandom(300_000), "trees/dev.txt": b"dev", "README": b"not data"}
@@ -358,7 +358,7 @@ def test_a_chunked_body_that_breaks_off_is_told(unknown_toy, root):
 
 
 def test_a_server_that_falls_silent_is_left(toy, root, monkeypatch):
-    monkeypatch.setattr("unirex.data.remote.web.TIMEOUT", 0.2)
+    monkeypatch.setattr("unirex.data.download.http.TIMEOUT", 0.2)
     toy.cut_after, toy.stall = 100_000, True
     refuses(root, "cut off after 100.0 kB of", "nothing came for 0.2 s", left=RESUMABLE)
     toy.cut_after, toy.stall = None, False
@@ -487,7 +487,7 @@ def test_redirects_lead_nowhere_else(toy, root, place):
 
 
 def test_redirects_do_not_lead_down_from_https():
-    from unirex.data.remote.web import _check_scheme
+    from unirex.data.download.http import _check_scheme
 
     _check_scheme("http://a.org/x", "https://a.org/x")
     with pytest.raises(UserError, match="https to http is not followed"):
@@ -541,7 +541,7 @@ def test_no_network_is_told(toy, root, monkeypatch):
 
 def test_a_server_that_never_answers_is_left(root, monkeypatch):
     monkeypatch.setenv("no_proxy", "*")
-    monkeypatch.setattr("unirex.data.remote.web.TIMEOUT", 0.2)
+    monkeypatch.setattr("unirex.data.download.http.TIMEOUT", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/toy.zip"
         monkeypatch.setitem(ADDRESSES, "toy", Address("toy", (RemoteFile(url),), ("train.txt",), ""))
@@ -697,7 +697,7 @@ def test_nothing_is_said_if_nobody_wants_to_hear(toy, root, capsys):
 
 
 def test_big_files_are_told_by_tenths(capsys):
-    from unirex.data.remote.progress import Lines
+    from unirex.data.download.progress import Lines
 
     lines = Lines()
     lines.start("big.zip", done=0, total=10**9)

@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unirex.data import cose, eraser, esnli, load_dataset, movies, multirc
-from unirex.data.eraser.documents import Document, sentences_of_file, sentences_of_record
+from unirex.data import load_dataset
+from unirex.data.datasets import cose, esnli, movies, multirc
+from unirex.data.formats import eraser
+from unirex.data.formats.eraser_files import Document, sentences_of_file, sentences_of_record
 from unirex.data.validate import collecting
 from unirex.errors import UserError
 

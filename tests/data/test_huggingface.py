@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
-from unirex.data.cells import Columns
-from unirex.data.huggingface import is_saved, read
+from unirex.data.formats.huggingface import is_saved, read
+from unirex.data.formats.table import Columns
 from unirex.errors import UserError
 
 datasets = pytest.importorskip("datasets")

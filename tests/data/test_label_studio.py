@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unirex.data.annotation.label_studio import labeling_config, read, tasks
-from unirex.data.cells import Columns
 from unirex.data.example import Example
+from unirex.data.formats.label_studio import labeling_config, read, tasks
+from unirex.data.formats.table import Columns
 from unirex.data.validate import collecting
 from unirex.errors import UserError
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from unirex.data import DATASETS, FORMATS, DatasetInfo, Example, Splits, load_dataset, load_records
-from unirex.data.tabular import Columns, Record
+from unirex.data.formats.table import Columns, Record
 from unirex.errors import UserError
 
 
@@ -222,7 +222,7 @@ def test_options_a_dataset_does_not_have(planted, tmp_path, given, message):
 
 def test_every_known_dataset_has_a_module():
     for name, place in DATASETS.items():
-        assert place == f"unirex.data.{name}"
+        assert place == f"unirex.data.datasets.{name}"
         module = import_module(place)
         assert module.__doc__ and module.INFO.name == name
         assert name == "demo" or module.FOLDERS

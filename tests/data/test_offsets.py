@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unirex.data.annotation.offsets import char_spans, check_offsets, differs, find_unit
+from unirex.data.formats.offsets import char_spans, check_offsets, differs, find_unit
 from unirex.errors import UserError
 
 TEXT = "so 😀 good"  # characters: 😀 at 3, "good" 5 to 9; UTF-16: 😀 at 3 to 5, "good" 6 to 10

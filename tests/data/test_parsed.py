@@ -3,32 +3,29 @@
 import errno
 import hashlib
 import json
+import os
 import subprocess
 import sys
+import time
 import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
-from unirex.data import parsed
+from unirex.data import store as parsed
 from unirex.data.cache import cache_folder, cache_size, clear_cache, keep
 from unirex.data.example import DatasetInfo, Example, Splits
-from unirex.data.fingerprint import fingerprint
-from unirex.data.parsed import SMALLEST, cached
-from unirex.data.store import StoredExamples
+from unirex.data.fingerprint import code_digest, fingerprint
+from unirex.data.store import SMALLEST, StoredExamples, cached
 from unirex.data.validate import collecting
 
-code_digest = parsed._code
 INFO = DatasetInfo("numbers", (1, 2.5), "segments", "macro_f1", (0, 1), ("Q:", "A:"))
 TWO_WRITERS = """
 import sys, time
 from pathlib import Path
 from unirex.data.example import DatasetInfo, Example, Splits
-from unirex.data import parsed
-from unirex.data.parsed import cached
-
-parsed.CODE, parsed._code = "pinned", lambda: "pinned"
+from unirex.data.store import cached
 
 def build():
     Path(sys.argv[2]).touch()
@@ -60,7 +57,6 @@ class Reader:
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("UNIREX_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(parsed, "_code", lambda: parsed.CODE)  # sources may be edited while tests run
     return tmp_path / "cache"
 
 
@@ -136,27 +132,30 @@ def test_settings_may_be_objects_that_say_what_they_are(reader):
         reader.load(columns=object())
 
 
-@pytest.mark.parametrize("what", ["CODE", "SCHEMA"])
-def test_changed_readers_are_another(reader, monkeypatch, what):
+@pytest.mark.parametrize("what, value", [("CODE", "unirex.errors"), ("SCHEMA", "changed")])
+def test_changed_readers_are_another(reader, monkeypatch, what, value):
     reader.load()
-    monkeypatch.setattr(parsed, what, "changed")
+    monkeypatch.setattr(parsed, what, value)
     reader.load(), reader.load()
     assert reader.times == 2
 
 
-def test_the_code_of_all_readers_counts(tmp_path, monkeypatch):
-    (tmp_path / "package" / "deep").mkdir(parents=True)
-    (tmp_path / "package" / "deep" / "reader.py").write_text("1")
-    monkeypatch.setattr(parsed, "__file__", str(tmp_path / "package" / "parsed.py"))
-    before = code_digest()
-    (tmp_path / "package" / "deep" / "reader.py").write_text("2")
-    assert code_digest() != before
-
-
-def test_code_changed_since_it_was_imported_names_nothing(reader, folder, monkeypatch):
-    monkeypatch.setattr(parsed, "_code", lambda: "edited since")
-    assert isinstance(reader.load()["train"], list)
-    assert not folder.exists()
+def test_the_code_of_a_whole_package_counts(tmp_path, monkeypatch):
+    (tmp_path / "someone" / "deep").mkdir(parents=True)
+    (tmp_path / "someone" / "__init__.py").touch()
+    os.utime(tmp_path / "someone" / "__init__.py", (0, 0))
+    reader = tmp_path / "someone" / "deep" / "reader.py"
+    monkeypatch.syspath_prepend(tmp_path)
+    digests = []
+    for text in ("1", "2", "2"):
+        reader.write_text(text)
+        os.utime(reader, (0, 0))
+        code_digest.cache_clear()
+        digests.append(code_digest("someone"))
+    assert digests[0] != digests[1] == digests[2]
+    os.utime(reader, (time.time() + 9, time.time() + 9))  # edited while this process runs
+    code_digest.cache_clear()
+    assert code_digest("someone") != digests[2]
 
 
 def test_a_file_written_to_while_it_is_read_names_nothing(reader, folder):

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unirex.data.annotation.prodigy import read
-from unirex.data.cells import Columns
 from unirex.data.example import Example
+from unirex.data.formats.prodigy import read
+from unirex.data.formats.table import Columns
 from unirex.data.validate import collecting
 from unirex.errors import UserError
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unirex.data.sample import apportion, draw, first_rows, stratified_sample
+from unirex.data.split import apportion, draw, first_rows, stratified_sample
 from unirex.errors import UserError
 
 
@@ -63,7 +63,7 @@ def test_every_row_is_as_likely():
 
 def test_only_the_seed_matters():
     code = (
-        "from unirex.data.sample import stratified_sample as s;"
+        "from unirex.data.split import stratified_sample as s;"
         "print(s([('ab'[n % 2], n) for n in range(100)], (10,), seed=3))"
     )
     runs = {

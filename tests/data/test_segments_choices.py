@@ -8,8 +8,7 @@ import pytest
 from pyarrow import parquet
 
 from unirex.data import load_dataset
-from unirex.data.choices import pick
-from unirex.data.tabular import Columns, read_inputs, read_records
+from unirex.data.formats.table import Columns, pick, read_inputs, read_records
 from unirex.data.validate import collecting
 from unirex.errors import UserError
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unirex.data import sst
-from unirex.data.sst_tree import Tree
+from unirex.data.datasets import sst
+from unirex.data.datasets.sst import Tree
 from unirex.data.validate import collecting
 from unirex.errors import UserError
 

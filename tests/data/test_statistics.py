@@ -8,11 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unirex.data.check import faults
-from unirex.data.counting import Tokens, count_tokens, hold_gold
+from unirex.data.check import Repeats, count, faults, repeats
 from unirex.data.example import DatasetInfo, Example, Splits
-from unirex.data.repeats import Repeats, count, repeats
-from unirex.data.statistics import statistics
+from unirex.data.statistics import Tokens, count_tokens, hold_gold, statistics
 
 INFO = DatasetInfo("films", ("neg", "pos"))
 TRAIN = [

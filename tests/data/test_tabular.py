@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
+from unirex.data.formats.table import Columns, read_inputs, read_records, stream_records
 from unirex.data.rows import about_how_many
-from unirex.data.tabular import Columns, read_inputs, read_records, stream_records
 from unirex.errors import UserError
 
 WILD = [

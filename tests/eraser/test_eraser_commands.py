@@ -9,7 +9,7 @@ from test_export import record
 
 from unirex.cli_eraser import ACTIONS, eraser, eraser_options, known_options
 from unirex.errors import UserError
-from unirex.record_files import write_records
+from unirex.evaluation.record_files import write_records
 
 TABLE = """\
 hard rationales            P      R     F1

@@ -10,17 +10,22 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn import metrics as reference
 
-from unirex.eraser.classification import (
+from unirex.eraser.metrics import (
     aopc,
+    best_overlap,
     classification_report,
+    document_ranking,
     drop,
     entropy,
     entropy_drop,
+    iou_scores,
     kl_divergence,
     mean,
+    mean_ranking,
+    rationale_prf,
+    roc_auc,
+    token_prf,
 )
-from unirex.eraser.ranking import document_ranking, mean_ranking, roc_auc
-from unirex.eraser.spans import best_overlap, iou_scores, rationale_prf, token_prf
 
 TRUTH = {"a": [(3, 6)], "b": [(0, 1), (2, 5)]}
 PREDICTED = {"a": [(4, 6), (0, 1)], "b": [(0, 1), (2, 4)], "c": [(2, 3)]}

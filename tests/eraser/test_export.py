@@ -5,12 +5,14 @@ import json
 import pytest
 from hand_worked import annotation, evidence, write_data, write_lines
 
-from unirex.data import cose, eraser, load_dataset
+from unirex.data import load_dataset
+from unirex.data.datasets import cose
 from unirex.data.example import Example
+from unirex.data.formats import eraser
 from unirex.eraser import export, import_submission, read_gold, read_submission, score, validate
 from unirex.eraser.words import EraserWords, own_words
 from unirex.errors import UserError
-from unirex.records import Record, Scored, Views
+from unirex.evaluation.records import Record, Scored, Views
 
 TEXT = "so unbelievably good\nsee it"  # so0 un-believ-ably1 good2 | see3 it4
 TOKENS = ((0, 0, 2), (0, 3, 5), (0, 5, 11), (0, 11, 15), (0, 15, 20), (0, 21, 24), (0, 24, 27))  # with blanks

@@ -3,10 +3,10 @@
 import pytest
 from hand_worked import classes, spans, submission, write_data, write_lines
 
-from unirex.columns import Columns
 from unirex.data.example import Example
 from unirex.eraser import import_submission, read_gold
 from unirex.errors import UserError
+from unirex.evaluation.tally import Columns
 
 LABELS = ("NEG", "POS")
 EXAMPLES = [

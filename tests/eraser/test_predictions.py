@@ -9,11 +9,11 @@ from hand_worked import submission, write_lines
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unirex.budgets import budget_count, top_k
-from unirex.columns import Columns
 from unirex.data.example import Example
+from unirex.eraser.importing import read_predictions
 from unirex.errors import UserError
-from unirex.predictions import read_predictions
+from unirex.evaluation.records import budget_count, top_k
+from unirex.evaluation.tally import Columns
 from unirex.select import budget_counts
 from unirex.select import top_k as torch_top_k
 
@@ -186,7 +186,7 @@ def test_the_selected_words_are_those_of_training(scores):
     assert top_k(scores) == tuple(tuple(mask[0].nonzero().flatten().tolist()) for mask in masks)
 
 
-@pytest.mark.parametrize("module", ["eraser", "predictions", "cli_eraser_commands"])
+@pytest.mark.parametrize("module", ["eraser", "evaluation.predictions", "cli_eraser_commands"])
 def test_nothing_here_needs_torch(module):
     code = f"import sys, unirex.{module}; print('torch' in sys.modules, 'transformers' in sys.modules)"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

@@ -6,19 +6,18 @@ import pytest
 
 from unirex.errors import UserError
 from unirex.metrics import (
-    METRICS,
     calibration,
     curves,
     decision_flip,
     faithfulness,
     leave_one_out,
-    metric,
     naopc,
     normalised,
     performance,
     plausibility,
     soft,
 )
+from unirex.metrics.registry import METRICS, metric
 
 MODULES = {
     "performance": (performance, calibration),

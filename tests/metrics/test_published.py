@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from unirex import published
 from unirex.errors import UserError
-from unirex.metrics import METRICS
+from unirex.metrics.registry import METRICS
+from unirex.paper import published
 
 MAIN = ("sst", "movies", "cose", "multirc", "esnli")
 
@@ -127,7 +127,7 @@ def test_every_dataset_of_the_paper_is_one_of_ours_with_the_same_measure():
     from importlib import import_module
 
     for dataset, measure in published.PERFORMANCE.items():
-        assert import_module(f"unirex.data.{dataset}").INFO.metric == measure
+        assert import_module(f"unirex.data.datasets.{dataset}").INFO.metric == measure
 
 
 def test_an_unknown_dataset_lists_the_known_ones():

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unirex import published
 from unirex.errors import UserError
 from unirex.metrics.relative_gain import relative_gain, warnings_of
+from unirex.paper import published
 
 ORACLE = Path(__file__).with_name("main_results_nrg_recomputed.csv")
 PARTS = {

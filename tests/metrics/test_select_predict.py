@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 from unirex.errors import UserError
-from unirex.record_files import read_records, write_records
-from unirex.records import Draw, Record, Scored, Views, check_record, plain
-from unirex.summary import Summary, saved_summary
-from unirex.values import example_values
+from unirex.evaluation.record_files import read_records, write_records
+from unirex.evaluation.records import Draw, Record, Scored, Views, check_record, plain
+from unirex.evaluation.summary import Summary, saved_summary
+from unirex.evaluation.values import example_values
 
 
 def record(*, kept, empty, budgets, whole="kept", **more):

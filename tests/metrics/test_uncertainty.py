@@ -12,8 +12,7 @@ from scipy import stats
 from unirex.errors import UserError
 from unirex.metrics import bootstrap
 from unirex.metrics.calibration import expected_calibration_error
-from unirex.metrics.performance import macro_f1
-from unirex.metrics.uncertainty import (
+from unirex.metrics.paired import (
     benjamini_hochberg,
     bootstrap_counts,
     bootstrap_interval,
@@ -23,6 +22,7 @@ from unirex.metrics.uncertainty import (
     paired_statistic_test,
     paired_test,
 )
+from unirex.metrics.performance import macro_f1
 
 CHANCE = np.random.default_rng(7)
 SKEWED = CHANCE.gamma(2.0, size=200)

@@ -10,7 +10,7 @@ import pytest
 
 import unirex
 from report.browser_driver import Browser, needs_chromium, pixels
-from unirex.report import shades
+from unirex.report import marked_text as shades
 
 pytestmark = [
     pytest.mark.realdata,

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from unirex.data import load_dataset
-from unirex.data.layout import Layout
-from unirex.data.named import DATASETS, find_folder
-from unirex.encode import TextEncoder, text_spans
+from unirex.data.catalogue import DATASETS, find_folder
+from unirex.data.example import Layout
+from unirex.encoding.encode import TextEncoder, text_spans
 from unirex.errors import UserError
 from unirex.models.encoders import load_pretrained
 

@@ -6,11 +6,11 @@ from itertools import islice
 import pytest
 
 from unirex.data import load_dataset
-from unirex.data.named import DATASETS, find_folder
+from unirex.data.catalogue import DATASETS, find_folder
 from unirex.data.rationales import words
 from unirex.eraser import export, import_submission, read_gold, score, validate
 from unirex.errors import UserError
-from unirex.records import Record, Scored
+from unirex.evaluation.records import Record, Scored
 
 pytestmark = [
     pytest.mark.realdata,

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from unirex.data import load_dataset
+from unirex.data.catalogue import DATASETS, find_folder
 from unirex.data.example import SPLIT_NAMES
-from unirex.data.named import DATASETS, find_folder
 from unirex.data.validate import collecting
 from unirex.errors import UserError
 

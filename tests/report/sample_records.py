@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from unirex.data.rationales import words
-from unirex.records import Record, Scored
+from unirex.evaluation.records import Record, Scored
 
 NASTY = "</script><script>alert(1)</script> <!-- <b>bold</b> &amp; \u2028 \u2029 '\" \\ \0 \r"
 EMOJI = "👩‍👩‍👧 so\u00a0good 🎬👍🏽 , שלום עולם"

@@ -9,17 +9,11 @@ import pytest
 from browser_driver import Browser, needs_chromium, pixels
 from sample_records import EMOJI, NASTY, record
 
+from unirex.comparison.examples import shown_from
 from unirex.data.rationales import words
-from unirex.report import shades
-from unirex.report.browser import (
-    Answer,
-    Shown,
-    browser,
-    browser_script,
-    browser_style,
-    shown_from,
-)
-from unirex.report.html import page
+from unirex.report import marked_text as shades
+from unirex.report.browser import Answer, Shown, browser, browser_script, browser_style
+from unirex.report.page import page
 
 
 def whole_page(examples, methods):

@@ -3,10 +3,10 @@
 import pytest
 from sample_records import record
 
+from unirex.evaluation.summary import Summary
 from unirex.metrics.performance import Collapse, collapse_of
 from unirex.report.grid import Cell, Grid, Head
 from unirex.report.table import markdown, table
-from unirex.summary import Summary
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,7 @@ import pytest
 
 from unirex.metrics.calibration import BinRow
 from unirex.report import plots
-from unirex.report.figures import COLOURS, INK, Figure, Look, names
-from unirex.report.heat import heat
+from unirex.report.figures import COLOURS, INK, Figure, Look, heat, names
 from unirex.report.plots import Line, Panel, Point, Reliability
 
 EVIL = "<script>alert('$x_{$')</script>\x1b é 漢 🎲"

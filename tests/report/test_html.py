@@ -12,7 +12,8 @@ from page_reader import Page
 from sample_explanations import explanation
 
 from unirex.explanation import Word
-from unirex.report import explanation_page, shades
+from unirex.report import explanation_page
+from unirex.report import marked_text as shades
 
 EVIL = """<script>alert("x")</script> '"><img onerror=x> &amp; </p></body>"""
 REVIEW = explanation(

@@ -9,19 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sample_records import EMOJI, NASTY, record
 
+from unirex.comparison.examples import shown_from
 from unirex.data.rationales import words
 from unirex.errors import UserError
-from unirex.records import Scored
-from unirex.report.browser import (
-    Answer,
-    Shown,
-    browser,
-    browser_script,
-    browser_style,
-    shown_from,
-)
-from unirex.report.html import policy
+from unirex.evaluation.records import Scored
+from unirex.report.browser import Answer, Shown, browser, browser_script, browser_style
 from unirex.report.island import PLAIN, SELECTED, island
+from unirex.report.page import policy
 
 
 def one_shown(*args, **more):

@@ -18,9 +18,9 @@ from transformers import (
 
 import tiny
 import unirex
-from unirex.batch import collate
 from unirex.cli import main
 from unirex.data.example import Example
+from unirex.encoding.batch import collate
 from unirex.errors import UserError
 from unirex.extractors import EXTRACTORS
 from unirex.models.task import Pass

@@ -9,15 +9,23 @@ import torch
 
 from planted import planted
 from unirex import evaluate
-from unirex.bench import attribution, child, explaining, growth, lengths, metrics_cost, threads
+from unirex.bench import attribution, explaining, lengths, threads
+from unirex.bench import explaining as metrics_cost
+from unirex.bench import processes as child
+from unirex.bench import processes as growth
 from unirex.bench.groups import GROUPS
-from unirex.bench.measure import Spread, Timing, interleaved
-from unirex.bench.naive import NaiveModel, naive_evaluation, padded
+from unirex.bench.harness import Goal, Measured, Row, Spread, Timing, interleaved, not_measured
 from unirex.bench.peers import Peers
-from unirex.bench.plain import PlainClassifier, predict, predict_sorted, stock_pipeline
 from unirex.bench.plots import save_plots
-from unirex.bench.results import Measured
-from unirex.bench.rows import Goal, Row, not_measured
+from unirex.bench.references import (
+    NaiveModel,
+    PlainClassifier,
+    naive_evaluation,
+    padded,
+    predict,
+    predict_sorted,
+    stock_pipeline,
+)
 from unirex.bench.training import trainees
 from unirex.bench.workload import Pace, Workload
 from unirex.cli import main

@@ -147,7 +147,7 @@ def test_evaluate_needs_one_thing_to_evaluate(trained, reviews, capsys, tmp_path
 
 
 def test_all_rows_of_a_table_are_read_as_a_stream(trained, reviews, capsys, tmp_path, monkeypatch):
-    monkeypatch.setattr("unirex.streaming.WINDOW", 20)
+    monkeypatch.setattr("unirex.system.WINDOW", 20)
     for whole in ("load_records", "load_dataset"):
         monkeypatch.setattr(f"unirex.cli_inputs.{whole}", lambda *_, **__: pytest.fail("read whole"))
     code, out, err = run(
@@ -159,7 +159,7 @@ def test_all_rows_of_a_table_are_read_as_a_stream(trained, reviews, capsys, tmp_
 
 
 def test_a_bad_row_far_into_a_stream_is_named_and_leaves_nothing(trained, capsys, tmp_path, monkeypatch):
-    monkeypatch.setattr("unirex.streaming.WINDOW", 20)
+    monkeypatch.setattr("unirex.system.WINDOW", 20)
     for row, said in (
         ({"text": "fine"}, "label"),
         ({"text": "fine", "label": "meh"}, "rows-51: label 'meh'"),

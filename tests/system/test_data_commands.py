@@ -8,9 +8,9 @@ import pytest
 import tiny
 from unirex.cli import main
 from unirex.data import DATASETS, load_dataset
-from unirex.data.layout import Layout
+from unirex.data.example import Layout
 from unirex.data.statistics import statistics
-from unirex.encode import TextEncoder
+from unirex.encoding.encode import TextEncoder
 
 ROWS = [
     {"id": "a", "text": "a gorgeous , witty film", "label": "pos", "rationale": [[2, 10]], "split": "train"},
@@ -255,7 +255,7 @@ def test_a_dataset_is_fetched_into_the_root_that_is_meant(capsys, monkeypatch):
         asked.append((name, str(root), force))
         return root / name
 
-    monkeypatch.setattr("unirex.data.remote.download.download", fetched)
+    monkeypatch.setattr("unirex.data.download.download", fetched)
     code, out, _ = run(capsys, "data", "download", "sst")
     assert code == 0 and "into data/ here" in out and "unirex data stats sst --root data" in out
     monkeypatch.setenv("UNIREX_DATA", "sets")

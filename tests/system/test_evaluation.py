@@ -12,17 +12,17 @@ from transformers import AutoTokenizer
 import unirex
 from planted import planted
 from tiny import build_model
-from unirex.batch import Encoded, collate
+from unirex.encoding.batch import Encoded, collate
 from unirex.errors import UserError
-from unirex.evaluation import evaluate, evaluate_to, evaluated
+from unirex.evaluation.probes import PROBES
+from unirex.evaluation.record_files import read_records, write_records
+from unirex.evaluation.records import Record
+from unirex.evaluation.run import evaluate, evaluate_to, evaluated
+from unirex.evaluation.summary import Summary
+from unirex.evaluation.tally import aggregate
 from unirex.objectives import Objectives
 from unirex.objectives.comprehensiveness import Comprehensiveness
-from unirex.probing import PROBES
-from unirex.record_files import read_records, write_records
-from unirex.records import Record
-from unirex.summary import Summary
 from unirex.system import System
-from unirex.tally import aggregate
 
 DATA = planted((8, 8, 24))
 
@@ -194,7 +194,7 @@ def test_a_stream_comes_to_the_same_as_all_at_once(system, tmp_path):
 
 def test_windows_keep_the_order_and_the_numbers(system, monkeypatch):
     whole = evaluate(system, DATA["test"])
-    monkeypatch.setattr("unirex.streaming.WINDOW", 5)
+    monkeypatch.setattr("unirex.system.WINDOW", 5)
     records = list(evaluated(system, iter(DATA["test"]), batch_size=3))
     assert [record.id for record in records] == [example.id for example in DATA["test"]]
     for own, record in zip(records, whole.records, strict=True):
@@ -206,7 +206,7 @@ def test_windows_keep_the_order_and_the_numbers(system, monkeypatch):
 
 def alive(system, count, monkeypatch):
     """The most records and encodings in memory at once while so many texts are evaluated."""
-    monkeypatch.setattr("unirex.streaming.WINDOW", 16)
+    monkeypatch.setattr("unirex.system.WINDOW", 16)
     read, peak = [], 0
 
     def texts():
@@ -228,7 +228,7 @@ def test_memory_does_not_grow_with_the_number_of_texts(system, monkeypatch):
 
 
 def test_a_mistake_far_into_a_stream_leaves_nothing_behind(system, tmp_path, monkeypatch):
-    monkeypatch.setattr("unirex.streaming.WINDOW", 4)
+    monkeypatch.setattr("unirex.system.WINDOW", 4)
     for change, said in (({"label": None}, "test-9 has no label"), ({"label": "meh"}, "test-9: label 'meh'")):
         bad = [replace(one, **change) if one.id == "test-9" else one for one in DATA["test"]]
         with pytest.raises(UserError, match=said):
@@ -368,7 +368,7 @@ def test_files_that_hold_no_records_are_named(tmp_path):
 def test_records_of_any_number_are_summed_up_with_few_of_them_in_memory(
     system, tmp_path, monkeypatch, ending
 ):
-    monkeypatch.setattr("unirex.record_files.ROWS", 16)
+    monkeypatch.setattr("unirex.evaluation.record_files.ROWS", 16)
     (record,) = evaluate(system, DATA["test"][:1], draws=2).records
     path = tmp_path / f"records.{ending}"
     write_records(path, (replace(record, id=str(number)) for number in range(320)))

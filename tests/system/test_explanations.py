@@ -90,7 +90,7 @@ def test_many_texts_come_back_in_their_order(systems):
 
 
 def test_streams_are_read_in_windows_not_whole(systems, monkeypatch):
-    monkeypatch.setattr("unirex.streaming.WINDOW", 4)
+    monkeypatch.setattr("unirex.system.WINDOW", 4)
     read = []
 
     def texts():

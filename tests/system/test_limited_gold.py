@@ -12,12 +12,12 @@ from safetensors.torch import load_file
 
 import unirex
 from planted import planted, planted_choices
-from unirex import train
-from unirex.batching import GoldBatches, LengthGroupedBatches
 from unirex.data.fingerprint import fingerprint
+from unirex.encoding.batching import GoldBatches, LengthGroupedBatches
+from unirex.encoding.gold import keep_gold
 from unirex.errors import UserError
-from unirex.gold import keep_gold
 from unirex.modeling import RationaleModel
+from unirex.training import train
 
 DATA = planted((60, 12, 12))
 IDS = [example.id for example in DATA["train"]]

@@ -7,8 +7,8 @@ from safetensors.torch import load_file, save_file
 
 import unirex
 from planted import planted
-from unirex.batch import collate
 from unirex.cli import main
+from unirex.encoding.batch import collate
 from unirex.errors import UserError
 from unirex.methods import method_names, method_settings, resolve
 from unirex.select import top_k

@@ -7,7 +7,7 @@ from jsonargparse import ArgumentParser
 
 from unirex.cli_nrg import nrg, nrg_options
 from unirex.errors import UserError
-from unirex.published import files
+from unirex.paper.published import files
 
 ROWS = {
     "ours": {"comp": 0.3, "suff": 0.1, "auprc": 80.0, "tf1": 70.0, "perf": 93.0},

@@ -14,9 +14,9 @@ from planted import planted_choices, planted_long, planted_segments
 from unirex.cli import main
 from unirex.data.example import Example, choice_label
 from unirex.errors import UserError
+from unirex.evaluation.record_files import read_records
+from unirex.evaluation.tally import aggregate
 from unirex.methods import method_names, method_settings
-from unirex.record_files import read_records
-from unirex.tally import aggregate
 
 QUICK = {"epochs": 1, "learning_rate": 4e-3, "batch_size": 4}
 LEARNING = {"learning_rate": 4e-3, "batch_size": 16, "patience": 20}

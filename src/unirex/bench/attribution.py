@@ -9,13 +9,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from unirex.batch import Batch, collate
 from unirex.bench.explaining import explain
-from unirex.bench.measure import interleaved, timed
+from unirex.bench.harness import Goal, Row, interleaved, not_measured, ratio, timed
 from unirex.bench.peers import Peers
-from unirex.bench.rows import Goal, Row, not_measured, ratio
 from unirex.bench.workload import Workload
 from unirex.data.example import Example
+from unirex.encoding.batch import Batch, collate
 from unirex.errors import one_line
 from unirex.models.task import Pass
 from unirex.system import System

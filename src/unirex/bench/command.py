@@ -15,11 +15,9 @@ from typing import Any
 from jsonargparse import Namespace
 
 from unirex.bench.groups import GROUPS
-from unirex.bench.machine import machine, versions
+from unirex.bench.harness import HEAD, Measured, Row, cells, not_measured, table
 from unirex.bench.plots import save_plots
-from unirex.bench.results import HEAD, Measured, cells, table
-from unirex.bench.rows import Row, not_measured
-from unirex.bench.workload import QUICK, Pace, Workload, choose_data
+from unirex.bench.workload import QUICK, Pace, Workload, choose_data, machine, versions
 from unirex.errors import UserError, one_line, unknown
 
 BATCH_SIZE, QUICK_BATCH_SIZE = 32, 8

@@ -8,12 +8,12 @@ GROUPS = Registry(
     "group",
     {
         "training": "unirex.bench.training:measure",
-        "evaluation": "unirex.bench.metrics_cost:measure",
-        "explain": "unirex.bench.explaining:measure",
+        "evaluation": "unirex.bench.explaining:measure_evaluation",
+        "explain": "unirex.bench.explaining:measure_explaining",
         "attribution": "unirex.bench.attribution:measure",
         "lengths": "unirex.bench.lengths:measure",
         "threads": "unirex.bench.threads:measure",
-        "start": "unirex.bench.start:measure",
-        "growth": "unirex.bench.growth:measure",
+        "start": "unirex.bench.processes:measure_start",
+        "growth": "unirex.bench.processes:measure_growth",
     },
 )

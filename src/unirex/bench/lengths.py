@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from unirex.batch import Batch, collate
 from unirex.bench.explaining import explain
-from unirex.bench.measure import Timing, interleaved
-from unirex.bench.plain import PlainClassifier, predict
-from unirex.bench.rows import Row, ratio
+from unirex.bench.harness import Row, Timing, interleaved, ratio
+from unirex.bench.references import PlainClassifier, predict
 from unirex.bench.training import Trainee, trainees
 from unirex.bench.workload import Workload
 from unirex.data.example import Example
+from unirex.encoding.batch import Batch, collate
 
 FEWEST = 4  # texts in a batch, however long
 STEPS = {

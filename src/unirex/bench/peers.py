@@ -12,8 +12,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from unirex.batch import Batch
-from unirex.bench.plain import PlainClassifier, reading
+from unirex.bench.references import PlainClassifier, reading
+from unirex.encoding.batch import Batch
 from unirex.system import System
 
 TOGETHER = 64  # perturbed copies run at once

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from unirex.bench.results import Measured
-from unirex.bench.rows import Row
+from unirex.bench.harness import Measured, Row
 from unirex.files import replace_file
 
 Panel = tuple[list[Row], str, str, str]  # figures, title, what goes across, what goes up

@@ -8,11 +8,9 @@ from typing import Any
 import torch
 
 from unirex.bench.explaining import explain
-from unirex.bench.machine import usable_cores
-from unirex.bench.measure import interleaved
-from unirex.bench.rows import Row, not_measured, ratio
+from unirex.bench.harness import Row, interleaved, not_measured, ratio
 from unirex.bench.training import trainees
-from unirex.bench.workload import Workload
+from unirex.bench.workload import Workload, usable_cores
 
 ABOUT = {
     "plain": "plain fine-tuning step",

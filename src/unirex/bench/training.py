@@ -8,16 +8,14 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from unirex.batch import Batch
-from unirex.bench.measure import interleaved
-from unirex.bench.naive import NaiveModel, padded
-from unirex.bench.plain import PlainClassifier
-from unirex.bench.rows import Goal, Row, ratio
+from unirex.bench.harness import Goal, Row, interleaved, ratio
+from unirex.bench.references import NaiveModel, PlainClassifier, padded
 from unirex.bench.workload import Workload
 from unirex.config import Training
+from unirex.encoding.batch import Batch
 from unirex.modeling import RationaleModel
 from unirex.models.encoders import encoder_source
-from unirex.optimize import build_optimizer
+from unirex.training.optimizer import build_optimizer
 
 CLIP = 1.0  # largest gradient norm, as stock trainers have it
 LIKE, RANDOM = "batches of like length", "random batches"

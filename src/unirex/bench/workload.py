@@ -1,24 +1,83 @@
-"""What is measured on: texts, batches as training draws them, and systems on one encoder."""
+"""What is measured on: the machine, texts, batches as training draws them, systems on one encoder."""
 
 from __future__ import annotations
 
+import os
+import platform
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 import torch
 
-from unirex.batch import Batch, Encoded, collate
-from unirex.batching import LengthGroupedBatches
-from unirex.data import load_dataset
+from unirex.data.catalogue import find_folder
 from unirex.data.example import Example, Splits
-from unirex.data.named import find_folder
+from unirex.data.load import load_dataset
+from unirex.encoding.batch import Batch, Encoded, collate
+from unirex.encoding.batching import LengthGroupedBatches
 from unirex.errors import UserError
 from unirex.methods import resolve
 from unirex.methods.building import build_system
 from unirex.system import System, load
+
+PACKAGES = ("torch", "transformers", "tokenizers", "captum", "shap", "numpy", "scikit-learn")
+
+
+def machine() -> dict[str, Any]:
+    """Processor, cores, threads, memory, system."""
+    import torch
+
+    return {
+        "cpu": cpu_name(),
+        "cores": os.cpu_count(),
+        "usable_cores": usable_cores(),
+        "threads": torch.get_num_threads(),
+        "memory_gb": memory_gb(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "accelerator": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
+    }
+
+
+def versions() -> dict[str, str]:
+    """Python and the packages whose speed is compared; those that are not there are left out."""
+    import unirex
+
+    found = {"unirex": unirex.__version__, "python": platform.python_version()}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def cpu_name() -> str:
+    """The model of the processor, as it names itself."""
+    try:
+        for line in Path("/proc/cpuinfo").read_text("utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def usable_cores() -> int:
+    """Cores this process may run on."""
+    known = getattr(os, "sched_getaffinity", None)
+    return len(known(0)) if known else os.cpu_count() or 1
+
+
+def memory_gb() -> float | None:
+    """Memory of the machine in gigabytes; None where it does not tell."""
+    try:
+        return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1)
+    except (AttributeError, ValueError, OSError):
+        return None
 
 
 @dataclass(frozen=True)
@@ -106,7 +165,7 @@ class Workload:
 def choose_data(name: str | None, root: str | None) -> Splits:
     """The data asked for; else SST if its folder is known, else the embedded corpus."""
     if name is None:
-        from unirex.data.sst import FOLDERS
+        from unirex.data.datasets.sst import FOLDERS
 
         try:
             find_folder("sst", FOLDERS, root)

@@ -1,25 +1,54 @@
-"""From places to a comparison: evaluations found, grouped, read, and checked to be comparable."""
+"""`compare`: find, group, read and check evaluations, and put them side by side."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from unirex.comparison import paper as printed
+from unirex.comparison import scores as printed
 from unirex.comparison import significance
-from unirex.comparison.breakdown import removals
-from unirex.comparison.comparable import OWN_WAY
 from unirex.comparison.comparison import BUDGET, EXAMPLES, Comparison
-from unirex.comparison.likeness import likeness_notes
-from unirex.comparison.loading import read, together
-from unirex.comparison.method import Method
-from unirex.comparison.naming import named
-from unirex.comparison.places import Given, find_places
+from unirex.comparison.evaluations import OWN_WAY, likeness_notes, read, together
+from unirex.comparison.method import Method, removals
 from unirex.comparison.significance import Kind
-from unirex.comparison.wanted import not_measured
+from unirex.comparison.sources import Given, find_places, named
 from unirex.errors import UserError, unknown
-from unirex.metrics import metric
-from unirex.summary import COLUMNS
+from unirex.evaluation.summary import COLUMNS, PROBED
+from unirex.metrics.registry import metric
+from unirex.metrics.relative_gain import FAITHFULNESS
+
+NEEDS = {
+    "normalised_comprehensiveness": "empty",
+    "normalised_sufficiency": "empty",
+    "loo_correlation": "leave-one-out",
+    "naopc": "naopc",
+    "soft_sufficiency": "soft",
+    "soft_comprehensiveness": "soft",
+}  # by what `evaluate --probes` calls it; the other probed metrics are of curves
+BESIDE = (*FAITHFULNESS, "csd", "log_odds")
+
+
+def not_measured(key: str, methods: Sequence[Method], measured: Collection[str]) -> UserError:
+    """The error for a column that nobody has, with the way to it."""
+    whole, slash, part = key.partition("/")
+    name, at, _ = whole.partition("@")
+    hint = f"there is: {', '.join(measured)}."
+    if name in PROBED:
+        hint = f"evaluate with --probes {NEEDS.get(name, 'curves')}."
+    elif at and not slash:
+        hint = _budgets(name, measured)
+    elif slash and name in BESIDE and not at:
+        known = ", ".join(removals(methods)) or "none"
+        hint = f"evaluate with --beside {part}; measured removals: {known}."
+    return UserError(f"--columns {key}: no evaluation has it; {hint}")
+
+
+def _budgets(name: str, measured: Collection[str]) -> str:
+    """Which sizes a metric was measured at."""
+    known = [key.partition("@")[2] for key in measured if key.startswith(f"{name}@") and "/" not in key]
+    if not known:
+        return f"{name} was measured at no budget; evaluate with --budgets."
+    return f"budgets are {', '.join(known)}; others: evaluate with --budgets."
 
 
 def compare(

@@ -8,14 +8,16 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from unirex.comparison import agreement, significance
-from unirex.comparison import paper as printed
-from unirex.comparison.likeness import by_token, mixed_units, same_records
+from unirex.comparison import examples as agreement
+from unirex.comparison import scores as printed
+from unirex.comparison import significance
+from unirex.comparison.evaluations import by_token, mixed_units, same_records
 from unirex.comparison.method import Method
 from unirex.comparison.significance import Difference, Kind
-from unirex.metrics import METRICS, performance
+from unirex.metrics import performance
+from unirex.metrics.registry import METRICS
 from unirex.metrics.relative_gain import FAITHFULNESS, PLAUSIBILITY, Gains, relative_gain, warnings_of
-from unirex.report.cautions import answer
+from unirex.report.notes import answer
 
 BUDGET = 20.0  # of the highlights, if it was measured
 EXAMPLES = 10_000  # of a page
@@ -111,9 +113,8 @@ class Comparison:
 
     def table(self, format: str = "text", *, runs: bool = False) -> str:  # noqa: A002  (as on the command line)
         """One row a method, as `text`, `markdown`, `latex` or `csv`; with `runs`, one row a run."""
-        from unirex.comparison.probed import probed
-        from unirex.comparison.runs import every_run
-        from unirex.comparison.scores import scores
+        from unirex.comparison.scores import every_run, scores
+        from unirex.comparison.tables import probed
 
         if runs:
             return every_run(self).written(format)
@@ -124,7 +125,7 @@ class Comparison:
 
     def save_plots(self, folder: str | Path) -> list[Path]:
         """Write every figure as SVG and PNG."""
-        from unirex.comparison.drawing import figures
+        from unirex.comparison.figures import figures
 
         return [path for figure in figures(self) for path in figure.save(Path(folder))]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from unirex.comparison import drawing, tables
-from unirex.comparison.probed import probed
-from unirex.comparison.runs import every_run
-from unirex.comparison.scores import scores
+from unirex.comparison import figures as drawing
+from unirex.comparison import tables
+from unirex.comparison.scores import every_run, scores
+from unirex.comparison.tables import probed
 from unirex.report.compare_page import Section, compare_page
 from unirex.report.figures import Figure
 from unirex.report.grid import Grid

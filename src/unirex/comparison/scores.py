@@ -7,17 +7,72 @@ from dataclasses import dataclass, replace
 from math import isnan
 from typing import TYPE_CHECKING
 
-from unirex.comparison import cautions
+from unirex.comparison import notes as cautions
+from unirex.comparison.evaluations import Evaluation
 from unirex.comparison.method import Method
-from unirex.comparison.paper import other_rows, printed_row
+from unirex.comparison.notes import mark, short_notes, warnings
+from unirex.evaluation.summary import FLOOR
 from unirex.metrics.relative_gain import GUARDED, shows_guarded
-from unirex.published import Published
+from unirex.paper import published
+from unirex.paper.published import Published
 from unirex.report.grid import MISSING, Cell, Grid, Head
+from unirex.report.notes import COLLAPSES
 from unirex.report.table import between, cell, describe, header
-from unirex.summary import FLOOR
 
 if TYPE_CHECKING:
     from unirex.comparison.comparison import Comparison
+
+
+BUDGETS, REMOVAL = (1.0, 5.0, 10.0, 20.0, 50.0), "delete"
+
+
+def printed_row(method: Method, dataset: str) -> Published | None:
+    """What the paper prints for this method; None if it has no such row."""
+    place = method.runs[0].place
+    name = str(place.settings.get("method") or method.name).lower()
+    own = place.settings.get("extractor")
+    used = (place.saved.get("settings") or {}).get("extractor", own)
+    if used != own and name != "vanilla" and not name.startswith("aa-"):
+        return None  # explained by another than its own extractor
+    return published.published_row(dataset, name, used)
+
+
+def other_rows(dataset: str, shown: set[str]) -> list[Published]:
+    """The printed rows that no method of the comparison has beside it."""
+    return [row for name, row in published.results(dataset).items() if name not in shown]
+
+
+def remarks(method: Method, dataset: str) -> list[str]:
+    """What must be known before a number is held against the printed one."""
+    run, found = method.runs[0], []
+    if run.place.data is not None and _plain(run.place.data) != _plain(dataset):
+        found.append(f"These texts are of '{run.place.data}', not {dataset.upper()}: the paper's are others.")
+    if run.budgets not in ((), BUDGETS) and not run.select_predict:  # of these the paper has one budget too
+        found.append(
+            "These budgets are not the paper's (1, 5, 10, 20 and 50 %): do not compare Comp and Suff."
+        )
+    if run.removal not in (None, REMOVAL):
+        found.append(
+            f"Tokens were removed by {run.removal}, not deleted as in the paper: "
+            "do not compare Comp and Suff."
+        )
+    return found + [f"Paper: {caveat}" for caveat in published.caveats(dataset)]
+
+
+def _plain(name: str) -> str:
+    """A dataset's name without the signs that people write it with.
+
+    >>> _plain("e-SNLI")
+    'esnli'
+    """
+    return "".join(sign for sign in name.lower() if sign.isalnum())
+
+
+def performance_of(dataset: str) -> str:
+    """What the paper measures performance by."""
+    published.results(dataset)  # an unknown dataset is named
+    return published.PERFORMANCE[dataset]
+
 
 GAINS = {
     "fnrg": "of faithfulness",
@@ -198,3 +253,34 @@ def _quiet(key: str, value: float | None, mark: str) -> Cell:
     if shown == MISSING or value is None:
         return Cell(shown, quiet=True)
     return Cell(shown, quiet=True, mark=mark, numbers={"": value})
+
+
+NAN = float("nan")
+
+
+def every_run(found: Comparison) -> Grid:
+    """Each seed of each method by itself, with its interval over texts."""
+    head = [
+        Head("", "method"),
+        Head("Run", "run"),
+        Head("Seed", "seed"),
+        *(Head(header(key), key, group(key)) for key in found.columns),
+    ]
+    body = [
+        [
+            Cell(method.name, under="95 %", mark=COLLAPSES if run.collapse else ""),
+            Cell(str(number), numbers={"": number}),
+            Cell(MISSING if run.place.seed is None else str(run.place.seed)),
+            *(_of_run(run, key) for key in found.columns),
+        ]
+        for method in found.methods
+        for number, run in enumerate(method.runs, start=1)
+    ]
+    caption = f"{found.texts} texts. Ranges are 95 % intervals over texts (bootstrap)."
+    methods = found.methods
+    return Grid(head, body, caption, short_notes(methods, found.columns), warnings(methods))
+
+
+def _of_run(run: Evaluation, key: str) -> Cell:
+    bounds = run.intervals.get(key, (NAN, NAN))
+    return replace(bounded(key, run.metrics.get(key, NAN), NAN, bounds), mark=mark(run, key))

@@ -10,10 +10,8 @@ from typing import Literal
 
 import numpy as np
 
-from unirex.comparison.counted import COUNTED, known_to_both, statistic_of
-from unirex.comparison.method import Method
-from unirex.metrics.paired import PairedResult, paired_statistic_test, paired_test
-from unirex.metrics.uncertainty import holm
+from unirex.comparison.method import COUNTED, Method, known_to_both, statistic_of
+from unirex.metrics.paired import PairedResult, holm, paired_statistic_test, paired_test
 from unirex.report.table import describe
 
 LEVEL = 0.05

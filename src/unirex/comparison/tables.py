@@ -1,4 +1,4 @@
-"""The further tables of a comparison: differences, the paper, removal, classes, lengths, outcomes."""
+"""Further tables of a comparison: differences, the paper, removals, classes, lengths, outcomes, probes."""
 
 from __future__ import annotations
 
@@ -7,18 +7,21 @@ from dataclasses import replace
 from math import isnan
 from typing import TYPE_CHECKING
 
-from unirex.comparison import breakdown, cautions
-from unirex.comparison.breakdown import Part, mean_over
-from unirex.comparison.method import Method
-from unirex.comparison.paper import other_rows
-from unirex.comparison.scores import group, printed_cell, share
+from unirex.comparison import method as breakdown
+from unirex.comparison import notes as cautions
+from unirex.comparison.method import Method, Part, mean_over
+from unirex.comparison.notes import mark, named, short_notes
+from unirex.comparison.scores import group, number, other_rows, printed_cell, share
 from unirex.comparison.significance import Difference, draws_of
+from unirex.evaluation.summary import FLOOR, PROBED
 from unirex.metrics.paired import FEWEST
 from unirex.report.grid import MISSING, Cell, Grid, Head
 from unirex.report.table import between, cell, describe, header
 
 if TYPE_CHECKING:
     from unirex.comparison.comparison import Comparison
+    from unirex.comparison.method import Method
+
 
 LEAST = 1e-4  # smaller p-values are only said to be so
 
@@ -201,3 +204,41 @@ def _of(method: Method, key: str, value: float) -> Cell:
 def _number(key: str, value: float) -> Cell:
     shown = cell(key, value)
     return Cell(shown, numbers={} if shown == MISSING else {"": value})
+
+
+CAPTION = (
+    "What other edits of the texts show, beyond rationales of fixed sizes; ranges are 95 % intervals over "
+    "texts, and nothing is tested here."
+)
+
+
+def probed(found: Comparison) -> Grid | None:
+    """Every such metric that anybody has, with that of random scores below; None if nobody has one."""
+    keys = [
+        key
+        for key in PROBED
+        if key not in found.columns and any(not isnan(one.value(key)) for one in found.methods)
+    ]
+    if not keys:
+        return None
+    body = [row for method in found.methods for row in _rows(method, keys)]
+    return Grid([Head("", "method"), *map(_head, keys)], body, CAPTION, short_notes(found.methods, keys))
+
+
+def _head(key: str) -> Head:
+    about = describe(key)
+    return Head(header(key), key, title=about.description if about else "")
+
+
+def _rows(method: Method, keys: list[str]) -> list[list[Cell]]:
+    own = [named(method, under="95 %"), *(number(method, key) for key in keys)]
+    if not any(key in method.floor for key in keys):
+        return [own]
+    return [own, [Cell(f"  {FLOOR}", quiet=True), *(_floor(method, key) for key in keys)]]
+
+
+def _floor(method: Method, key: str) -> Cell:
+    value = method.floor.get(key, float("nan"))
+    shown = cell(key, value)
+    sign = "" if shown == MISSING else mark(method, key)
+    return Cell(shown, quiet=True, mark=sign, numbers={} if shown == MISSING else {"": value})

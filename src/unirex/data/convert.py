@@ -186,7 +186,7 @@ def _label_type(data: Splits) -> Any:
 
 def write_label_studio(path: Path, data: Splits, names: Sequence[str]) -> list[Path]:
     """Tasks for Label Studio with the marks there are, and beside them the setup of the project."""
-    from unirex.data.annotation.label_studio import labeling_config, tasks
+    from unirex.data.formats.label_studio import labeling_config, tasks
 
     setup = path.with_suffix(SETUP)
     made = tasks(list(_examples(data)), segments=names)

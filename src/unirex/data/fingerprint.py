@@ -1,15 +1,19 @@
-"""Short names for large things: the examples of a dataset, the content of files."""
+"""Digests: of the examples of a dataset, of files, and of the code that made them."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import time
 from collections.abc import Iterator
+from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 from unirex.data.example import Example, Splits
 
 BLOCK = 1 << 18  # bytes read at a time
+_STARTED = time.time()
 
 
 def fingerprint(data: Splits) -> str:
@@ -42,6 +46,26 @@ def content_digest(source: Path, *, suffix: str = "") -> str:
     for name, path in _files(str(source)):
         if name.endswith(suffix):
             digest.update(len(os.fsencode(name)).to_bytes(8, "big") + os.fsencode(name) + _file_digest(path))
+    return digest.hexdigest()
+
+
+@cache
+def code_digest(*names: str) -> str:
+    """Digest of the source of modules and packages, taken when first asked for.
+
+    A file edited since this process started is not the code that runs: its digest is one that no other
+    process gets, so nothing that is kept under it is ever found again.
+    """
+    digest = hashlib.sha256()
+    for name in names:
+        spec = find_spec(name)
+        if spec is None or spec.origin is None:
+            raise ModuleNotFoundError(f"no module '{name}'", name=name)
+        origin = Path(spec.origin)
+        for path in sorted(origin.parent.rglob("*.py")) if spec.submodule_search_locations else [origin]:
+            digest.update(path.relative_to(origin.parent).as_posix().encode() + _file_digest(str(path)))
+            if path.stat().st_mtime > _STARTED:
+                digest.update(os.urandom(16))
     return digest.hexdigest()
 
 

@@ -126,6 +126,29 @@ def _entries(marks: object, names: list[str]) -> list[object]:
     )
 
 
+def text_spans(text: str, spans: Sequence[CharSpan]) -> tuple[CharSpan, ...]:
+    """The runs of characters that token spans cover: blanks at the borders cut, touching runs joined.
+
+    >>> text_spans("a fine  film", [(1, 6), (6, 12)])
+    ((2, 12),)
+    >>> text_spans("unbelievable", [(0, 2), (2, 9)])
+    ((0, 9),)
+    """
+    runs: list[CharSpan] = []
+    for start, end in sorted(spans):
+        while start < end and text[start].isspace():
+            start += 1
+        while start < end and text[end - 1].isspace():
+            end -= 1
+        if start == end:
+            continue
+        if runs and not text[runs[-1][1] : start].strip():
+            runs[-1] = (runs[-1][0], max(runs[-1][1], end))
+        else:
+            runs.append((start, end))
+    return tuple(runs)
+
+
 def merge(spans: Iterable[CharSpan]) -> tuple[CharSpan, ...]:
     """The same characters in the fewest spans, in order.
 

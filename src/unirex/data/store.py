@@ -1,22 +1,28 @@
-"""Examples on disk: parsed once, then mapped into memory and decoded one at a time."""
+"""Parsed examples on disk: written once as Arrow, mapped into memory, found again by content."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import sys
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, is_dataclass, replace
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from unirex.data.example import Example, Rationale
+from unirex.data.cache import cache_folder, keep
+from unirex.data.example import DatasetInfo, Example, Rationale, Splits
+from unirex.data.fingerprint import code_digest, content_digest, fingerprint
+from unirex.data.validate import is_collecting
 from unirex.errors import UserError
-from unirex.files import replace_file
+from unirex.files import replace_file, write_file
 
 if TYPE_CHECKING:
     from pyarrow import ChunkedArray
+
 
 BATCH_BYTES = 1 << 20  # written at a time
 ITERATED = 128  # rows fetched at a time when all are wanted in order
@@ -131,3 +137,100 @@ def _decode(row: bytes) -> Example:
 
 def _rationale(saved: list[list[list[int]]]) -> Rationale:
     return tuple([tuple([(start, end) for start, end in spans]) for spans in saved])
+
+
+SCHEMA = 1  # to be raised when the files of an entry change their meaning
+CODE = "unirex.data"  # what parsing depends on
+SMALLEST = 1000  # examples: fewer are parsed as fast as they are found
+
+
+def cached(build: Callable[[], Splits], *, sources: Sequence[Path], settings: Mapping[str, object]) -> Splits:
+    """What `build` gives, from the cache if it was built before; small datasets are built every time.
+
+    `sources` are all files and folders that `build` reads, `settings` all else that it depends on.
+    """
+    folder = _usable_folder(sources)
+    key = folder and _key(sources, settings)
+    if not folder or not key:
+        return build()
+    entry = folder / "examples" / key
+    return _open_entry(entry) or _built(build, entry, lambda: key == _key(sources, settings))
+
+
+def _built(build: Callable[[], Splits], entry: Path, unchanged: Callable[[], bool]) -> Splits:
+    """What `build` gives, by now from its entry, so that the memory it took is free again."""
+    splits = build()
+    # Files written to while they were read, or code while it ran, would go under a wrong name.
+    if sum(map(len, splits.values())) < SMALLEST or not unchanged():
+        return splits
+    kept = keep(
+        entry, lambda draft: _write_entry(draft, splits), intact=lambda there: _open_entry(there) is not None
+    )
+    return (_open_entry(entry) if kept else None) or splits
+
+
+def _usable_folder(sources: Sequence[Path]) -> Path | None:
+    """The cache folder, unless what is built may lack something or its sources cannot be read twice."""
+    folder = cache_folder()
+    if folder is None or is_collecting():  # whoever collects problems gets no bad rows
+        return None
+    try:
+        for source in sources:
+            if not (source.is_file() or source.is_dir()):  # a pipe, or a mistake that `build` will tell
+                return None
+            if folder.is_relative_to(source.resolve()):  # each entry would change the key of the next
+                return None
+    except OSError:
+        return None
+    return folder
+
+
+def _key(sources: Sequence[Path], settings: Mapping[str, object]) -> str | None:
+    """The name for what is built from these; None where something cannot be read, which `build` will tell."""
+    from unirex import __version__
+
+    try:
+        # Names count too: ids and datasets are called after their files.
+        content = [(source.resolve().name, content_digest(source)) for source in sources]
+    except OSError:
+        return None
+    about = [SCHEMA, __version__, sys.version_info[:2], code_digest(CODE), settings, content]
+    return hashlib.sha256(json.dumps(about, sort_keys=True, default=_plain).encode()).hexdigest()
+
+
+def _plain(value: object) -> object:
+    if is_dataclass(value) and not isinstance(value, type):
+        return [type(value).__name__, asdict(value)]
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, Path):
+        return str(value)
+    raise TypeError(f"{value!r} cannot be part of a key: it has no lasting name")
+
+
+def _write_entry(folder: Path, splits: Splits) -> None:
+    sizes = {}
+    for split, examples in splits.items():
+        path = folder / f"{split}.arrow"
+        write_examples(path, examples)
+        sizes[split] = path.stat().st_size
+    about = {"info": asdict(splits.info), "digest": fingerprint(splits), "sizes": sizes}
+    write_file(folder / "info.json", json.dumps(about, indent=2) + "\n")
+
+
+def _open_entry(entry: Path) -> Splits | None:
+    """The examples of an entry; None where there is none, or none in good order."""
+    try:
+        saved = json.loads((entry / "info.json").read_text("utf-8"))
+        info = DatasetInfo(**{name: _frozen(value) for name, value in saved["info"].items()})
+        for split, size in saved["sizes"].items():
+            if (entry / f"{split}.arrow").stat().st_size != size:
+                return None
+        parts = {split: read_examples(entry / f"{split}.arrow") for split in saved["sizes"]}
+        return Splits(info, parts, digest=saved["digest"])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value

@@ -1,19 +1,24 @@
 """Submissions to the ERASER benchmark: read, written, validated, scored, and made of records or into them.
 
-The datasets of ERASER are read by `unirex.data.eraser`; here is what systems hand in about them, with the
-benchmark's own definitions of the metrics. Nothing here needs torch.
+The datasets of ERASER are read by `unirex.data.formats.eraser`; here is what systems hand in about them, with
+the own metric definitions of the benchmark. Nothing here needs torch.
 """
 
 from __future__ import annotations
 
 from unirex.eraser.export import Exported, export
-from unirex.eraser.faults import Fault
 from unirex.eraser.gold import Gold, Truth, read_gold
 from unirex.eraser.importing import import_submission
-from unirex.eraser.instances import DocumentRationale, Instance, Span, Thresholded
 from unirex.eraser.score import score
-from unirex.eraser.submission import read_submission, write_submission
-from unirex.eraser.validate import validate
+from unirex.eraser.submission import (
+    DocumentRationale,
+    Instance,
+    Span,
+    Thresholded,
+    read_submission,
+    write_submission,
+)
+from unirex.eraser.validate import Fault, validate
 
 __all__ = [
     "DocumentRationale",

@@ -8,8 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from unirex.data.eraser.annotations import Annotation, read_annotations
-from unirex.data.eraser.documents import Document, Documents
+from unirex.data.formats.eraser_files import Annotation, Document, Documents, read_annotations
 from unirex.data.rows import rows
 from unirex.data.split import ALIASES, split_name
 from unirex.data.validate import exists

@@ -12,9 +12,9 @@ from itertools import combinations
 from reprlib import repr as short
 from typing import Any
 
-from unirex.eraser.faults import Fault, Line
 from unirex.eraser.gold import Gold
-from unirex.eraser.instances import COMPREHENSIVENESS, SUFFICIENCY
+from unirex.eraser.submission import COMPREHENSIVENESS, SUFFICIENCY
+from unirex.eraser.validate import Fault, Line
 from unirex.errors import UserError
 
 STOPS = (KeyError, TypeError, AttributeError, IndexError, ValueError)  # what a wrong value makes it raise

@@ -1,67 +1,24 @@
-"""Where the words of ERASER's documents stand in the segments of an example, and what is said of them."""
+"""Where the words of ERASER documents stand in the segments of an example, and the scores they get."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from math import isnan
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unirex.data.eraser.documents import Document
-from unirex.data.example import CharSpan
-from unirex.data.rationales import words
+from unirex.data.example import Example
+from unirex.data.formats.eraser_files import Document
 from unirex.eraser.gold import Gold
 from unirex.errors import UserError
+from unirex.evaluation.records import Record
+from unirex.evaluation.words import Numbers, Words, own_words
 
 Word = Literal["max", "mean", "first"]
-Numbers = NDArray[np.int64]
 Locate = Callable[[str, Sequence[str]], "list[Words]"]  # from an example's id and segments
-
-
-@dataclass(frozen=True, slots=True)
-class Words:
-    """The words of one document inside a segment, as character offsets."""
-
-    docid: str
-    segment: int
-    starts: Numbers  # [n]
-    ends: Numbers
-
-    def __len__(self) -> int:
-        return len(self.starts)
-
-    def touched(self, spans: Numbers) -> tuple[Numbers, Numbers]:
-        """Which stretches of characters [m, 2] have a part in which words: pairs of their numbers."""
-        first = np.searchsorted(self.ends, spans[:, 0], side="right")
-        counts = np.maximum(np.searchsorted(self.starts, spans[:, 1], side="left") - first, 0)
-        before = np.cumsum(counts) - counts
-        return (
-            np.repeat(np.arange(len(spans)), counts),
-            np.arange(counts.sum()) + np.repeat(first - before, counts),
-        )
-
-    def marked(self, spans: Iterable[CharSpan]) -> NDArray[np.bool_]:
-        """Which words have a part in any of the spans."""
-        found = np.zeros(len(self), dtype=bool)
-        found[self.touched(_pairs(spans))[1]] = True
-        return found
-
-    def sentences(self, text: str) -> Numbers:
-        """The number of the line that each word stands on, counted without blank lines."""
-        ends = np.array([number for number, char in enumerate(text) if char == "\n"], dtype=np.int64)
-        return np.unique(np.searchsorted(ends, self.starts), return_inverse=True)[1].astype(np.int64)
-
-
-def own_words(name: str, segments: Sequence[str]) -> list[Words]:
-    """Every segment as a document of blank-separated words; its id is `ID_0`, `ID_1`, … for the example `ID`.
-
-    It is just `ID` where there is one segment only. Segments without a word are no documents.
-    """
-    ids = [name] if len(segments) == 1 else [f"{name}_{number}" for number in range(len(segments))]
-    found = [_words(ids[number], number, words(text)) for number, text in enumerate(segments)]
-    return [one for one in found if len(one)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,15 +73,6 @@ def document_words(docid: str, segment: int, document: Document, before: int = 0
     return Words(docid, segment, starts[:-1] + before, starts[1:] - 1 + before)
 
 
-def _words(docid: str, segment: int, spans: Sequence[CharSpan]) -> Words:
-    places = _pairs(spans)
-    return Words(docid, segment, places[:, 0], places[:, 1])
-
-
-def _pairs(spans: Iterable[CharSpan]) -> Numbers:
-    return np.array(list(spans), dtype=np.int64).reshape(-1, 2)
-
-
 def word_scores(
     one: Words, tokens: Sequence[tuple[int, int, int]], scores: Sequence[float], *, word: Word, unread: float
 ) -> NDArray[np.float64]:
@@ -159,3 +107,36 @@ def _first(values: NDArray[np.float64], own: Numbers, count: int) -> NDArray[np.
 
 
 JOIN = {"max": _highest, "mean": _mean, "first": _first}
+
+
+def nearest_budget(records: Iterable[Record], gold: Gold | None = None) -> float | None:
+    """Of the records' budgets that which is nearest to the mean share people mark; None if none was tried."""
+    if isinstance(records, Iterator):
+        raise UserError("records come from an iterator, which can be read only once; give a budget.")
+    first = next(iter(records), None)
+    if first is None or not first.views:
+        return None
+    share = mean_share(records) if gold is None else gold.mean_share()
+    if isnan(share):
+        raise UserError("nobody marked a rationale, so no budget is nearest to what people mark; give one.")
+    return min(first.budgets, key=lambda one: abs(one - share))
+
+
+def mean_share(records: Iterable[Record]) -> float:
+    """The mean share of the tokens that people mark, in per cent, over records with marks; NaN for none."""
+    marked = [one.gold for record in records for one in record.sequences[:1] if one.gold and any(one.gold)]
+    return 100 * sum(sum(gold) / len(gold) for gold in marked) / len(marked) if marked else float("nan")
+
+
+def human_budget(examples: Iterable[Example]) -> float:
+    """The mean share of their words that people mark, in whole per cent; NaN if nobody marked any."""
+    shares = [share for example in examples if (share := _share(example))]
+    return float(max(1, round(100 * sum(shares) / len(shares)))) if shares else float("nan")
+
+
+def _share(example: Example) -> float:
+    """Of the words in segments with marks."""
+    spans = example.rationale or ()
+    marks = [one.marked(spans[one.segment]) for one in own_words(example.id, example.segments) if spans]
+    marked = [some for some in marks if some.any()]
+    return float(np.concatenate(marked).mean()) if marked else 0.0

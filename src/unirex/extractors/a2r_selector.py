@@ -12,10 +12,9 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from unirex.batch import Batch
+from unirex.encoding.batch import Batch
 from unirex.errors import UserError, unknown
-from unirex.extractors.dual_lm import DualLM
-from unirex.extractors.own_encoder import OwnEncoder
+from unirex.extractors.dual_lm import DualLM, OwnEncoder
 from unirex.models.heads import build_head
 from unirex.models.task import Pass
 

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from unirex.batch import Batch
+from unirex.encoding.batch import Batch
 from unirex.errors import UserError, unknown
 from unirex.models.task import Pass, TaskModel, full_attention_limit, in_chunks
 

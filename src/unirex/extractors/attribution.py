@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from unirex.batch import Batch
+from unirex.encoding.batch import Batch
 from unirex.models.heads import build_head
 from unirex.models.task import Pass, TaskModel, chunked, pad_right
 

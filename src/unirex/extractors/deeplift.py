@@ -7,7 +7,7 @@ import warnings
 import torch
 from torch import Tensor, nn
 
-from unirex.batch import Batch
+from unirex.encoding.batch import Batch
 from unirex.errors import UserError
 from unirex.extractors.attribution import FromBaseline, baseline, embeddings
 from unirex.models.task import Pass, TaskModel, chunked, pad_right

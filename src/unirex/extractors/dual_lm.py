@@ -1,14 +1,47 @@
-"""Dual LM: a second encoder of the same kind that only looks for reasons."""
+"""Dual LM: a second encoder that only scores tokens; the base of extractors with their own encoder."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from torch import Tensor
+from torch import Tensor, nn
 
-from unirex.extractors.own_encoder import OwnEncoder
+from unirex.encoding.batch import Batch
+from unirex.models.encoders import pooler_option
 from unirex.models.heads import build_head
-from unirex.models.task import Pass
+from unirex.models.task import Pass, encode, in_chunks
+
+
+class OwnEncoder(nn.Module):
+    """An encoder of the task model's kind that shares nothing with it.
+
+    Args:
+        encoder_config: the encoder's configuration; the pretrained weights are put in when training starts.
+    """
+
+    encoder: Any
+
+    def __init__(self, encoder_config: Any) -> None:
+        from transformers import AutoModel
+
+        super().__init__()
+        options = pooler_option(encoder_config, pooler=False)
+        self.encoder = AutoModel.from_config(encoder_config, **options)
+
+    def states(self, full: Pass, added: Tensor | None = None) -> Tensor:
+        """Its states of every token [D, T, H]; a long text is read in the same windows as by the task model.
+
+        Args:
+            full: the texts.
+            added: [R, W, E], added to the word embeddings of the rows.
+        """
+        embeds = self.encoder.get_input_embeddings()(full.rows.input_ids)
+        embeds = embeds if added is None else embeds + added
+        states = in_chunks(self.encoder, full.rows, embeds, self._read)[0]
+        return states if full.windows is None else full.windows.merge_states(states)
+
+    def _read(self, batch: Batch, embeds: Tensor) -> tuple[Tensor]:
+        return (encode(self.encoder, batch, embeds).last_hidden_state,)
 
 
 class DualLM(OwnEncoder):

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from unirex.extractors.own_encoder import OwnEncoder
+from unirex.extractors.dual_lm import OwnEncoder
 from unirex.models.heads import build_head
 from unirex.models.task import Pass
 

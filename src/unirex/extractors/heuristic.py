@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from unirex.batch import Batch
+from unirex.encoding.batch import Batch
 from unirex.errors import UserError
 from unirex.extractors.masking import text_generators
 from unirex.models.task import Pass

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from unirex.batch import Batch
+from unirex.encoding.batch import Batch
 from unirex.errors import UserError, unknown
 from unirex.models.task import Pass
 from unirex.perturb import Perturber, Removal

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from unirex.config import Config
 from unirex.errors import UserError
+from unirex.methods.building import check_method, check_trainable
 from unirex.methods.catalogue import method_diff, method_names, method_settings, resolve
-from unirex.methods.checks import check_method, check_trainable
 
 if TYPE_CHECKING:
     from unirex.data.example import Splits
@@ -75,9 +75,9 @@ def fit(
 def _fit_in(stages: Stages, data: Splits, config: Config) -> System:
     """Train in a folder that is kept; what is finished there is loaded."""
     from unirex.methods.building import build_system
-    from unirex.runs import Run
     from unirex.system import load
-    from unirex.train import build_trainer
+    from unirex.training.run_folder import Run
+    from unirex.training.train import build_trainer
 
     run, first = Run(stages.folder, stages.method, config, data), is_first_process()
     if first:

@@ -9,10 +9,9 @@ from typing import Any
 
 import yaml
 
-from unirex.config import Config
+from unirex.config import Config, build_config, merge, read_settings
 from unirex.errors import UserError, unknown
 from unirex.extractors import extractor_name, known_options
-from unirex.settings import build_config, merge, read_settings
 
 ORDER = ("vanilla", "aa", "dlm", "slm", "sgt", "l2e", "fresh", "a2r", "hard")
 APART = ("about", "stages", "variants")  # of a method's file: not settings

@@ -15,18 +15,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unirex.batch import Batch, Encoded
-from unirex.config import Config, Training
+from unirex.config import Config, Training, plain
 from unirex.data.example import Example, Rationale, Splits
 from unirex.data.fingerprint import fingerprint
+from unirex.encoding.batch import Batch, Encoded
 from unirex.errors import UserError, one_line
 from unirex.explanation import Explanation
-from unirex.files import load_state, save_state, write_file
-from unirex.progress import Progress
-from unirex.runs import Run, versions
-from unirex.settings import plain
+from unirex.files import Progress, load_state, save_state, write_file
 from unirex.system import System, load
-from unirex.train import Scores, train
+from unirex.training.run_folder import Run, versions
+from unirex.training.train import Scores, train
 
 MADE = ["1", versions()["unirex"]]  # one more whenever stages must be made anew
 READ = ("config", "tokenizer", "special_tokens", "added_tokens", "vocab", "merges", "spiece", "sentencepiece")

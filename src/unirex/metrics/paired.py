@@ -1,8 +1,4 @@
-"""Whether one system is better than another on the same examples, or the examples just fell that way.
-
-All tests are two-sided. They speak of these trained systems and texts like these: with several seeds the
-outputs of an example are averaged first, which makes the systems steadier but says nothing of seeds not run.
-"""
+"""Paired tests between two systems, corrections for multiple tests, and the spread over seeds."""
 
 from __future__ import annotations
 
@@ -14,7 +10,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unirex.errors import unknown
-from unirex.metrics.bootstrap import CELLS, LEVEL, bootstrap_interval, bootstrap_means, interval_of
+from unirex.metrics.bootstrap import (
+    CELLS,
+    LEVEL,
+    bootstrap_counts,
+    bootstrap_interval,
+    bootstrap_means,
+    bootstrap_statistic,
+    interval_of,
+)
 
 Floats = NDArray[np.float64]
 Kind = Literal["randomisation", "bootstrap"]
@@ -215,3 +219,71 @@ def _drawn(statistic: Statistic, ours: NDArray[Any], theirs: NDArray[Any], draws
     chance, n = np.random.default_rng(seed), len(ours)
     picks = (chance.integers(n, size=n) for _ in range(draws))
     return np.array([statistic(ours[rows], rows) - statistic(theirs[rows], rows) for rows in picks])
+
+
+def mean_std(values: ArrayLike) -> tuple[float, float]:
+    """The mean over seeds and how far single seeds lie from it: sample standard deviation (n - 1).
+
+    NaN are left out. One value has no spread that could be known: NaN, not 0.
+
+    >>> mean_std([0.5, 0.75, 1.0])
+    (0.75, 0.25)
+    """
+    given = np.asarray(values, dtype=np.float64).ravel()
+    known = given[~np.isnan(given)]
+    mean = float(known.mean()) if known.size else float("nan")
+    return mean, float(known.std(ddof=1)) if known.size > 1 else float("nan")
+
+
+def holm(p_values: ArrayLike) -> Floats:
+    """p-values that can be read one by one although many tests were made: Holm's correction (1979).
+
+    Among those below 0.05 there is any false one with a probability of at most 5 %, however the tests depend
+    on each other. The k-th smallest of m is multiplied by m - k + 1 and is no smaller than the one before.
+    NaN stay NaN and do not count as tests.
+
+    >>> holm([0.01, 0.04, 0.03]).round(6).tolist()  # 3·0.01; then 2·0.03; then max(0.06, 1·0.04)
+    [0.03, 0.06, 0.06]
+    """
+    return _adjusted(p_values, lambda sorted_, rank, m: np.maximum.accumulate(sorted_ * (m - rank + 1)))
+
+
+def benjamini_hochberg(p_values: ArrayLike) -> Floats:
+    """p-values by which few of the claimed differences are false: Benjamini and Hochberg's correction (1995).
+
+    Of those below 0.05 at most 5 % are expected to be false; milder than `holm`, for long tables. The k-th
+    smallest of m is multiplied by m / k and is no larger than the one after. It holds for tests that are
+    independent or depend on each other positively. NaN stay NaN and do not count as tests.
+
+    >>> benjamini_hochberg([0.01, 0.04, 0.03]).round(6).tolist()  # 3/1·0.01; 3/2·0.03 but 3/3·0.04 after it
+    [0.03, 0.04, 0.04]
+    """
+    return _adjusted(
+        p_values, lambda sorted_, rank, m: np.minimum.accumulate((sorted_ * m / rank)[::-1])[::-1]
+    )
+
+
+Correction = Callable[[Floats, Floats, int], Floats]  # sorted p-values, their ranks from 1, how many
+
+
+def _adjusted(p_values: ArrayLike, correct: Correction) -> Floats:
+    given = np.asarray(p_values, dtype=np.float64)
+    known = np.flatnonzero(~np.isnan(given))
+    order = known[np.argsort(given.ravel()[known], kind="stable")]
+    adjusted = np.full(given.size, np.nan)
+    rank = np.arange(1.0, len(order) + 1)
+    adjusted[order] = np.minimum(correct(given.ravel()[order], rank, len(order)), 1.0)
+    return adjusted.reshape(given.shape)
+
+
+__all__ = [
+    "PairedResult",
+    "benjamini_hochberg",
+    "bootstrap_counts",
+    "bootstrap_interval",
+    "bootstrap_statistic",
+    "holm",
+    "mean_std",
+    "paired_statistic_test",
+    "paired_test",
+]

@@ -17,7 +17,7 @@ from itertools import chain
 from typing import Literal
 
 from unirex.errors import UserError
-from unirex.metrics import metric
+from unirex.metrics.registry import metric
 
 Table = Mapping[str, Mapping[str, float]]  # method → metric → value
 Missing = Literal["nan", "skip"]

@@ -9,10 +9,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from unirex.batch import Batch
+from unirex.encoding.batch import Batch
+from unirex.encoding.sequence import Frame
 from unirex.errors import UserError
 from unirex.models.task import TaskModel, full_attention_limit, position_offset
-from unirex.sequence import Frame
 
 
 class Classifier(TaskModel):

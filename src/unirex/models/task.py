@@ -11,11 +11,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from unirex.batch import Batch
-from unirex.errors import unknown
+from unirex.encoding.batch import Batch
+from unirex.errors import UserError, unknown
 from unirex.models.heads import build_head
+from unirex.models.plan import Plan, device_limits, plan
 from unirex.models.windows import Windows, split
-from unirex.plan import Plan, device_limits, plan
 
 POOLINGS = ("cls", "pooler", "mean")
 NO_CHOICE = -1e4  # not -inf, as the difference of two of those is not a number
@@ -61,6 +61,22 @@ def position_offset(encoder: nn.Module) -> int:
     table = getattr(getattr(encoder, "embeddings", None), "position_embeddings", None)
     padding = getattr(table, "padding_idx", None)
     return 0 if padding is None else padding + 1
+
+
+def checked_length(asked: int | None, encoder: Any) -> int:
+    """The length limit asked for, if the encoder has so many positions; else the most it takes."""
+    positions = getattr(encoder.config, "max_position_embeddings", None)
+    if asked is not None and positions is not None and asked > positions - position_offset(encoder):
+        raise UserError(
+            f"max_length {asked}: this encoder takes {positions - position_offset(encoder)} tokens."
+        )
+    return asked or longest_input(encoder)
+
+
+def longest_input(encoder: Any) -> int:
+    """Tokens the encoder reads at once: what its position table takes, at most 4096."""
+    positions = getattr(encoder.config, "max_position_embeddings", 512)
+    return min(4096, positions - position_offset(encoder))
 
 
 def pool(how: str, output: Any, attention_mask: Tensor) -> Tensor:

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from unirex.batch import Batch
+from unirex.encoding.batch import Batch
 
 
 def pick(embeds: Tensor, rows: Tensor, places: Tensor) -> Tensor:

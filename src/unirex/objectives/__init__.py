@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from typing import ClassVar, Protocol
 
-from unirex.light import Step, Tensor
 from unirex.objectives.agreement import Agreement
+from unirex.objectives.base import Step, Tensor
 from unirex.objectives.comprehensiveness import Comprehensiveness
 from unirex.objectives.imitation import Imitation
 from unirex.objectives.plausibility import Plausibility

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from math import log
 from typing import ClassVar, Literal
 
-from unirex.light import Step, Tensor
-from unirex.objectives.requires import require
+from unirex.objectives.base import Step, Tensor, require
 
 DIVERGENCES = {
     "js": "Jensen-Shannon: the mean KL from either to their average; at most log 2",

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from unirex.errors import UserError
-from unirex.light import Step, Tensor
-from unirex.objectives.requires import require
+from unirex.objectives.base import Step, Tensor, require
 
 
 @dataclass(frozen=True)
@@ -24,7 +23,7 @@ class Imitation:
 
     def __call__(self, step: Step) -> Tensor:
         """Loss of every sequence, [D]; special tokens and segments without rationale should be neutral."""
-        from unirex.buckets import discretise
+        from unirex.extractors.bucket_tagger import discretise
 
         batch = step.batch
         if batch.given is None:

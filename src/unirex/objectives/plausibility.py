@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from unirex.light import Step, Tensor
+from unirex.objectives.base import Step, Tensor
 
 CRITERIA = {
     "bce": "binary cross-entropy per token, gold tokens weighted up to balance the rest",

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from unirex.light import Step, Tensor
-from unirex.objectives.requires import require
+from unirex.objectives.base import Step, Tensor, require
 
 
 @dataclass(frozen=True)

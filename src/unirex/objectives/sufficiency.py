@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from unirex.light import Step, Tensor
+from unirex.objectives.base import Step, Tensor
 
 CRITERIA = {
     "diff": "CE(rationale) - CE(whole text); has no lower bound",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from unirex.light import Step, Tensor
+from unirex.objectives.base import Step, Tensor
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from importlib.resources import files
 from unirex.report.browser import browser, browser_script, browser_style
 from unirex.report.figures import Figure
 from unirex.report.grid import Grid
-from unirex.report.html import count, header, page
 from unirex.report.markup import Html, element
+from unirex.report.page import count, header, page
 from unirex.report.shown import Shown
 
 

@@ -11,10 +11,8 @@ from rich.panel import Panel
 from rich.text import Text
 
 from unirex.data.example import CharSpan, Example, choice_label
-from unirex.report.cards import boxed
-from unirex.report.html import count, header, page
-from unirex.report.markup import Html, element, joined
-from unirex.report.plain import printable
+from unirex.report.markup import Html, element, joined, printable
+from unirex.report.page import boxed, count, header, page
 
 COLOURS = ("cyan", "yellow", "magenta", "green", "blue")  # of groups in a terminal; a page has --c0 to --c4
 RAISED = str.maketrans("0123456789,", "⁰¹²³⁴⁵⁶⁷⁸⁹˒")

@@ -1,12 +1,9 @@
-"""Figures for papers and pages: drawn by matplotlib, saved as SVG and PNG, or set into a page as they are.
-
-The same numbers give the same files. In a page the ink is that of the page, light or dark, and every
-character goes through `markup`, so that no name can be more than a name.
-"""
+"""Figures for papers and pages: drawn with matplotlib, saved as SVG and PNG or set into a page; heat maps."""
 
 from __future__ import annotations
 
 import io
+import math
 import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -17,8 +14,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from unirex.files import write_file
-from unirex.report.markup import Html, element
-from unirex.report.plain import printable
+from unirex.report.markup import Html, element, printable
 
 INK, MUTED, RULE, CARD = "#1c1b1a", "#5e5a55", "#e6e1d9", "#ffffff"  # of the light page in style.css
 COLOURS = ("#0b5c9e", "#a8430c", "#00705a", "#8a3b75", "#6a5600")  # apart for the colour-blind, too
@@ -195,3 +191,39 @@ def names(systems: Sequence[str], length: int = NAME_LENGTH) -> list[str]:
     found = [short(one, length) for one in systems]
     before = [found[:at].count(name) for at, name in enumerate(found)]
     return [f"{name} ({count + 1})" if count else name for name, count in zip(found, before, strict=True)]
+
+
+TALLEST = 3.2  # inches; tiles are as high as they are wide, and a row has two maps
+LONGEST = 22  # signs of a name at the side of a map
+LIGHT, DARK, STEEL = "#fdfdfd", "#101010", "#0a3d62"  # of heat maps, the same on every page
+
+
+def heat(panels: Sequence[tuple[str, Sequence[Sequence[float]]]], systems: Sequence[str]) -> Any:
+    """Every two systems by how far they agree, in per cent; darker is more."""
+    labels, size = names(systems, LONGEST), len(systems)
+    under = 0.04 * max(map(len, labels))  # inches that slanted names take
+    figure, axes = canvas(len(panels), across=2, height=1.1 + under + min(0.5 * size, TALLEST))
+    for axis, (title, table) in zip(axes, panels, strict=True):
+        for y, row in enumerate(table):
+            for x, share in enumerate(row):
+                _tile(axis, x, y, share)
+        axis.set(title=title, xlim=(-0.5, size - 0.5), ylim=(size - 0.5, -0.5), aspect="equal")
+        axis.set_xticks(range(size), labels, rotation=30, ha="right")
+        axis.set_yticks(range(size), labels)
+        axis.tick_params(length=0)
+        axis.grid(visible=False)
+        axis.spines[:].set_visible(False)
+    return figure
+
+
+def _tile(axis: Any, x: int, y: int, share: float) -> None:
+    from matplotlib.colors import to_hex, to_rgb
+    from matplotlib.patches import Rectangle
+
+    if math.isnan(share):
+        axis.text(x, y, "–", ha="center", va="center", color=MUTED)
+        return
+    light, dark = to_rgb("#eef2f6"), to_rgb(STEEL)
+    red, green, blue = (a + (b - a) * share for a, b in zip(light, dark, strict=True))
+    axis.add_patch(Rectangle((x - 0.48, y - 0.48), 0.96, 0.96, facecolor=to_hex((red, green, blue)), lw=0))
+    axis.text(x, y, f"{100 * share:.0f}", ha="center", va="center", color=LIGHT if share > 0.5 else DARK)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from unirex.data.example import choice_label
-from unirex.report.cards import boxed
 from unirex.report.markup import Html, element
+from unirex.report.notes import percent
+from unirex.report.page import boxed
 from unirex.report.shown import Answer, Shown
-from unirex.report.wording import percent
 
 Look = tuple[int, int, str, str]  # start, end, tag, class
 

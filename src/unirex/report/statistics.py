@@ -7,11 +7,10 @@ from collections.abc import Iterator, Sequence
 from rich.table import Table
 from rich.text import Text
 
-from unirex.data.counting import Lengths, Lost
+from unirex.data.check import Repeats
 from unirex.data.example import Label
-from unirex.data.repeats import Repeats
-from unirex.data.statistics import Gold, SplitStatistics, Statistics
-from unirex.report.plain import printable
+from unirex.data.statistics import Gold, Lengths, Lost, SplitStatistics, Statistics
+from unirex.report.markup import printable
 from unirex.report.table import MISSING
 
 SHOWN_LABELS = 20

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from unirex.errors import UserError
-from unirex.metrics import METRICS, Metric, metric
+from unirex.metrics.registry import METRICS, Metric, metric
 from unirex.report.grid import MISSING, Cell, Grid, Head
 
 Rows = Mapping[str, Mapping[str, float]]

@@ -10,10 +10,9 @@ from rich.table import Table
 from rich.text import Text
 
 from unirex.explanation import Explanation, Span
-from unirex.report.pieces import Piece, gold_pieces, rationale_pieces
-from unirex.report.plain import printable
-from unirex.report.shades import LIGHT_INK, TERMINAL
-from unirex.report.wording import budget, completeness, named, percent, ranked, truncation
+from unirex.report.marked_text import LIGHT_INK, TERMINAL, Piece, gold_pieces, rationale_pieces
+from unirex.report.markup import printable
+from unirex.report.notes import budget, completeness, named, percent, ranked, truncation
 
 BAR = 24  # characters for a probability of 1
 FAINTEST = 3  # levels below it would only make the screen restless

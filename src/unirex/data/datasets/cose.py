@@ -1,0 +1,43 @@
+"""ERASER CoS-E: questions of common sense with five answers to choose from, and the words that point to one.
+
+The document is the question; the query holds the answers, with ` [sep] ` between. Evidence stands in the
+question only.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from unirex.data.example import DatasetInfo, Splits, choice_label
+from unirex.data.formats.eraser import Parts, only_document, read_eraser
+from unirex.data.formats.eraser_files import Annotation
+from unirex.data.validate import check_text
+from unirex.errors import UserError
+
+CHOICES = 5
+BETWEEN = " [sep] "
+
+INFO = DatasetInfo(
+    name="cose",
+    labels=tuple(choice_label(number) for number in range(CHOICES)),
+    task="choice",
+    metric="accuracy",
+    rationale_segments=(0,),
+    markers=("Q:", "A:"),  # SPEC A2.4
+)
+FOLDERS = ("cose", "eraser/cose")
+
+
+def load(folder: Path, *, seed: int = 0) -> Splits:
+    """The published splits, so `seed` decides nothing."""
+    return read_eraser(folder, INFO, _compose)
+
+
+def _compose(annotation: Annotation) -> Parts:
+    choices = annotation.query.split(BETWEEN)
+    if len(choices) != CHOICES:
+        raise UserError(f"'query' has {len(choices)} answers; put '{BETWEEN}' between the {CHOICES} of them")
+    return Parts(
+        only_document(annotation),
+        choices=tuple(check_text(one, column="an answer in query") for one in choices),
+    )

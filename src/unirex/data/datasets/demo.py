@@ -1,0 +1,131 @@
+"""The embedded corpus `demo`: short opinions that have to be understood, with the words that decide marked.
+
+2000 / 320 / 480 texts (train / dev / test) about films, restaurants, hotels, phones, books and concerts,
+written by the seeded grammar in `demo_grammar`. Half of every split is positive. Most are mixed reviews: they
+praise one thing and blame another, and only what they say of the thing itself counts. Each construction below
+is as often positive as negative, and the words in brackets are gold:
+
+| construction | share | for example |
+|---|---|---|
+| contrast | 40 % | The cast is superb, but the film is [tedious]. (The main clause decides.) |
+| aside    | 35 % | My sister hated the parking lot; the meal itself was really [tasty]. (The meal counts.) |
+| negation | 10 % | The room was [not remotely shabby]. [Nobody could call] this phone [practical]. |
+| plain    |  5 % | The film is [a triumph]. |
+| hedge    |  5 % | I [expected to hate it, and I was wrong]. I have read [worse books, but not many]. |
+| conduct  |  5 % | We [left after forty minutes]. I [have already booked the same room for next June]. |
+
+Up to two neutral facts surround it. Seed 0: 8 to 34 words a text, 18 on average, 12 % of them gold. Words of
+praise stand about as often in negative texts as in positive ones, an aside is nine times in ten of the other
+polarity, and about a tenth of the opinion words occur in dev and test only. So, on test,
+
+* a bag of words does not understand: logistic regression reaches 71 % (with TF-IDF bigrams, 74 %);
+* an encoder does: all-MiniLM-L6-v2 (2 epochs, lr 1e-4, batch 32) passes 95 %;
+* without the gold words, logistic regression still reaches 78 %, by turning round what is said of other
+  things: that is the nature of mixed reviews, and why a faithful system can be made to lose its way there.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from unirex.data.datasets.demo_grammar import COMMON, DOMAINS, PERSONS, Rules
+from unirex.data.example import CharSpan, DatasetInfo, Example, Splits
+
+LABELS = ("negative", "positive")
+INFO = DatasetInfo(name="demo", labels=LABELS)
+SIZES = {"train": 2000, "dev": 320, "test": 480}
+SHARES = {"contrast": 8, "aside": 7, "negation": 2, "plain": 1, "hedge": 1, "conduct": 1}  # out of 20
+MIXED = 0.9  # how often an aside is of the other polarity
+WORDS = range(8, 36)  # how long a text may be
+
+_SLOT = re.compile(r"\{(\w+)([-~]?)\}")
+_SENTENCE_START = re.compile(r"(^|[.!?] )(\[?)([a-z])")
+_ECHO = re.compile(r"\b(\w{5,}),? and (?:\w+ ){0,3}\1\b")  # "superb, and the acting is superb"
+
+
+def load(seed: int = 0) -> Splits:
+    """The corpus a seed stands for; no text occurs twice, within or across splits."""
+    rng = random.Random(f"demo-{seed}")  # text seeds do not depend on PYTHONHASHSEED
+    seen: set[str] = set()
+    return Splits(INFO, {split: _split(split, rng, seen) for split in SIZES})
+
+
+def schedule(size: int) -> Iterator[tuple[str, str]]:
+    """The construction and label of each text of a split: every construction praises and blames in turn."""
+    constructions = [name for name, share in SHARES.items() for _ in range(share)]
+    for index in range(size):
+        yield constructions[index // 2 % len(constructions)], LABELS[index % 2]
+
+
+@dataclass(frozen=True)
+class Writer:
+    """Somebody with one thing to review, who picks every word at random but keeps to the grammar."""
+
+    rules: Rules
+    rng: random.Random
+    unseen: bool  # may use the words kept out of training
+
+    def write(self, name: str, positive: bool) -> str:
+        """A text of the named rule in the given polarity, gold words in brackets."""
+        polar = name + ("+" if positive else "-")
+        choices = self.rules[polar if polar in self.rules else name]
+        allowed = [choice for choice in choices if self.unseen or not choice.startswith("*")]
+        return self.fill(self.rng.choice(allowed).removeprefix("*"), positive)
+
+    def fill(self, pattern: str, positive: bool) -> str:
+        """The pattern with every slot written out."""
+        return _SLOT.sub(lambda slot: self.write(slot[1], self._polarity(slot[2], positive)), pattern)
+
+    def _polarity(self, sign: str, positive: bool) -> bool:
+        switched = self.rng.random() < MIXED if sign == "~" else sign == "-"
+        return positive != switched
+
+
+def review(construction: str, label: str, rng: random.Random, *, unseen: bool = False) -> str:
+    """A short review, gold words in brackets: the deciding sentence among neutral ones, in some style."""
+    rules = COMMON | DOMAINS[rng.choice(list(DOMAINS))] | rng.choice(PERSONS)
+    writer = Writer(rules, rng, unseen)
+    facts = rng.sample(rules["fact"], rng.choice((0, 1, 1, 1, 2)))
+    sentences = [writer.fill(fact, True) for fact in facts]
+    sentences.insert(rng.randint(0, len(sentences)), writer.write(construction, label == "positive"))
+    return _style(" ".join(sentences), rng)
+
+
+def read_gold(marked: str) -> tuple[str, tuple[CharSpan, ...]]:
+    """A text without its brackets, and the character spans they held.
+
+    >>> read_gold("It is [far from dull].")
+    ('It is far from dull.', ((6, 19),))
+    """
+    pieces = re.split(r"[\[\]]", marked)
+    ends = [sum(map(len, pieces[: index + 1])) for index in range(len(pieces))]
+    return "".join(pieces), tuple(zip(ends[0:-1:2], ends[1::2], strict=True))
+
+
+def _style(text: str, rng: random.Random) -> str:
+    if rng.random() < 0.15:
+        return text.lower().rstrip(".")
+    return _SENTENCE_START.sub(lambda start: start[1] + start[2] + start[3].upper(), text)
+
+
+def _split(name: str, rng: random.Random, seen: set[str]) -> list[Example]:
+    plan = list(schedule(SIZES[name]))
+    rng.shuffle(plan)
+    return [
+        Example(f"demo-{name}-{index}", (text,), label, (spans,))
+        for index, (construction, label) in enumerate(plan)
+        for text, spans in [_fresh(construction, label, rng, seen, unseen=name != "train")]
+    ]
+
+
+def _fresh(
+    construction: str, label: str, rng: random.Random, seen: set[str], *, unseen: bool
+) -> tuple[str, tuple[CharSpan, ...]]:
+    while True:
+        text, spans = read_gold(review(construction, label, rng, unseen=unseen))
+        if text.casefold() not in seen and len(text.split()) in WORDS and not _ECHO.search(text):
+            seen.add(text.casefold())
+            return text, spans

@@ -1,0 +1,30 @@
+"""ERASER e-SNLI: whether a premise entails a hypothesis, contradicts it or neither, with the words that tell.
+
+Premise and hypothesis of the annotation `<id>` are the documents `<id>_premise` and `<id>_hypothesis`; its
+query is left out. Where evidence stands in one of the two only, the other has no marked words.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from unirex.data.example import DatasetInfo, Splits
+from unirex.data.formats.eraser import Parts, read_eraser
+from unirex.data.formats.eraser_files import Annotation
+
+INFO = DatasetInfo(
+    name="esnli",
+    labels=("entailment", "neutral", "contradiction"),
+    task="segments",
+    metric="macro_f1",
+)
+FOLDERS = ("esnli", "e-snli", "eraser/esnli")
+
+
+def load(folder: Path, *, seed: int = 0) -> Splits:
+    """The published splits, so `seed` decides nothing."""
+    return read_eraser(folder, INFO, _compose)
+
+
+def _compose(annotation: Annotation) -> Parts:
+    return Parts(((f"{annotation.id}_premise",), (f"{annotation.id}_hypothesis",)))

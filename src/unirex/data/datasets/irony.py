@@ -1,0 +1,25 @@
+"""Irony: tweets that are meant ironically or are not (SemEval 2018, TweetEval's `irony`); no rationales.
+
+2862 / 955 / 784 tweets in the published splits, 48 % of them ironic. A target for systems trained on
+sentiment (SPEC A2). `tweets` describes the files.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from unirex.data.datasets.tweets import load_tweets
+from unirex.data.example import DatasetInfo, Splits
+
+INFO = DatasetInfo(name="irony", labels=("not_irony", "irony"), metric="binary_f1")
+FOLDERS = ("tweeteval/irony", "irony")
+
+
+def load(folder: Path, *, seed: int = 0) -> Splits:
+    """All tweets.
+
+    Args:
+        folder: TweetEval's `irony`.
+        seed: changes nothing, as the splits are published.
+    """
+    return load_tweets(folder, INFO, mapping=("non_irony", "irony"))

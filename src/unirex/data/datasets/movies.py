@@ -1,0 +1,61 @@
+"""ERASER Movies: reviews of films, negative or positive, with the phrases that show it.
+
+The query ("What is the sentiment of this review?") is the same everywhere and is left out. One annotation of
+train (posR_161.txt) has no evidence: it is kept, without gold, so that there are 1600 and not 1599 as in the
+paper. Test has 199 annotations in the current release; the paper used an older one with 200 (SPEC A2.10).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from unirex.data.example import CharSpan, DatasetInfo, Splits
+from unirex.data.formats.eraser import Parts, only_document, read_eraser
+from unirex.data.formats.eraser_files import Annotation, Document
+from unirex.errors import unknown
+
+INFO = DatasetInfo(name="movies", labels=("NEG", "POS"), metric="macro_f1")
+FOLDERS = ("movies", "eraser/movies")
+
+
+def load(folder: Path, *, seed: int = 0, offsets: Literal["document", "sentence"] = "document") -> Splits:
+    """The published splits, so `seed` decides nothing.
+
+    Args:
+        folder: where the files are.
+        seed: not used.
+        offsets: what the tokens of evidence are counted from. "document" is right; "sentence" repeats a
+            mistake of the released research code, for comparison with its tables (see `in_sentence`).
+    """
+    if offsets not in OFFSETS:
+        raise unknown("offsets", offsets, OFFSETS)
+    return read_eraser(folder, INFO, _compose, locate=OFFSETS[offsets])
+
+
+def in_sentence(document: Document, start: int, end: int) -> CharSpan:
+    """Evidence where the released research code puts it: at its place in its own sentence.
+
+    It counted positions anew in each sentence, then used them in the whole document (SPEC A11 D-1), so that
+    all gold lies near the beginning. Evidence over several sentences marks nothing if it ends earlier in the
+    last than it begins in the first. Words are counted here; the code counted its tokenizer's pieces of them.
+
+    >>> document = Document.of("a film\\nit is just so good")
+    >>> document.text[slice(*in_sentence(document, 4, 6))]  # "just so" are words 2 and 3 of their sentence
+    'it is'
+    """
+    first, last = _number(document, start), _number(document, end - 1) + 1
+    return document.span(first, max(first, last))
+
+
+def _number(document: Document, token: int) -> int:
+    """The number of a token in its sentence."""
+    place = document.starts[token]
+    return document.text.count(" ", document.text.rfind("\n", 0, place) + 1, place)
+
+
+def _compose(annotation: Annotation) -> Parts:
+    return Parts(only_document(annotation))
+
+
+OFFSETS = {"document": Document.span, "sentence": in_sentence}

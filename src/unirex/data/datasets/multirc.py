@@ -1,0 +1,31 @@
+"""ERASER MultiRC: whether an answer to a question about a document is right, with the sentences that tell.
+
+The query is both, `question || answer`. Evidence is whole sentences, in the document only.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from unirex.data.example import DatasetInfo, Splits
+from unirex.data.formats.eraser import Parts, only_document, read_eraser
+from unirex.data.formats.eraser_files import Annotation
+from unirex.data.validate import check_text
+
+INFO = DatasetInfo(
+    name="multirc",
+    labels=("False", "True"),
+    task="segments",
+    metric="macro_f1",
+    rationale_segments=(0,),
+)
+FOLDERS = ("multirc", "eraser/multirc")
+
+
+def load(folder: Path, *, seed: int = 0) -> Splits:
+    """The published splits, so `seed` decides nothing."""
+    return read_eraser(folder, INFO, _compose)
+
+
+def _compose(annotation: Annotation) -> Parts:
+    return Parts(only_document(annotation), (check_text(annotation.query, column="query"),))

@@ -1,0 +1,77 @@
+"""Stormfront: sentences of a white supremacist forum, hateful or not; no rationales.
+
+A target for systems trained on other hate speech (SPEC A2). The folder holds `annotations_metadata.csv` and
+`all_files/<file_id>.txt`, as published by de Gibert et al. (2018). Of 10 944 sentences, 168 are hateful only
+together with others (`relation`) and 73 could not be judged (`idk/skip`); both are left out, which
+`unirex data check` counts. The paper's own split was not published, so 9507 not_hate and 1196 hate are split
+by seed in its proportions, 7896 : 978 : 1998, with the mix of labels kept.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections import Counter
+from pathlib import Path
+
+from unirex.data.example import DatasetInfo, Example, Splits
+from unirex.data.formats.table import cell
+from unirex.data.rows import lines, rows
+from unirex.data.split import stratified_split
+from unirex.data.validate import at, check_file, check_ids, check_splits, check_text, exists, row_at
+from unirex.errors import UserError, unknown
+
+INFO = DatasetInfo(name="stormfront", labels=("not_hate", "hate"), metric="binary_f1")
+FOLDERS = ("stormfront",)
+LABELS = {"noHate": "not_hate", "hate": "hate"}
+log = logging.getLogger(__name__)
+
+LEFT_OUT = ("relation", "idk/skip")
+PROPORTIONS = (7896, 978, 1998)  # SPEC A2: train, dev, test
+
+_NAME = re.compile(r"[\w-]+")  # of a text file, without its suffix; no way out of the folder
+
+
+def load(folder: Path, *, seed: int = 0) -> Splits:
+    """All sentences that are judged by themselves.
+
+    Args:
+        folder: a copy of the published repository.
+        seed: what the split depends on.
+    """
+    table = folder / "annotations_metadata.csv"
+    check_file(table, suffixes=(".csv",))
+    placed = _placed(table)
+    check_ids((place, example.id) for place, example in placed)
+    _, dev, test = (count / sum(PROPORTIONS) for count in PROPORTIONS)
+    with at(table):
+        parts = stratified_split([example for _, example in placed], dev=dev, test=test, seed=seed)
+        check_splits(parts)
+    return Splits(INFO, parts)
+
+
+def _placed(table: Path) -> list[tuple[str, Example]]:
+    placed: list[tuple[str, Example]] = []
+    left_out: Counter[str] = Counter()
+    for place, row in rows(table):
+        with row_at(place):
+            name, label = str(cell(row, "file_id")), str(cell(row, "label"))
+            if label in LEFT_OUT:
+                left_out[label] += 1
+                continue
+            if label not in LABELS:
+                raise unknown("label", label, (*LABELS, *LEFT_OUT))
+            placed.append((place, Example(name, (_text(table.parent, name),), LABELS[label])))
+    if left_out:
+        counts = ", ".join(f"{count} {label}" for label, count in left_out.items())
+        log.info("%s: left out: %s", table, counts)  # as the paper does: no fault of the file
+    return placed
+
+
+def _text(folder: Path, name: str) -> str:
+    if not _NAME.fullmatch(name):
+        raise UserError(f"file_id {name!r} is no name of a text file")
+    path = folder / "all_files" / f"{name}.txt"
+    if not exists(path):
+        raise UserError(f"there is no text all_files/{path.name}; copy the whole folder all_files")
+    return check_text("".join(lines(path)).rstrip("\r\n"), column=f"all_files/{path.name}")

@@ -1,0 +1,89 @@
+"""Formats of the user's own data: which there are, and which one a file or folder is in."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from importlib import import_module
+from itertools import islice
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Literal
+
+from unirex.data.catalogue import check_options, taken_by
+from unirex.data.formats.table import Columns
+from unirex.data.validate import exists
+from unirex.errors import unknown
+
+Format = Literal["auto", "table", "eraser", "label-studio", "prodigy", "doccano", "huggingface"]
+
+# A module has `read`, which gives Records, or `load`, which gives Splits. Imported when asked for.
+FORMATS = {
+    "table": "unirex.data.formats.table",
+    "eraser": "unirex.data.formats.eraser",
+    "label-studio": "unirex.data.formats.label_studio",
+    "prodigy": "unirex.data.formats.prodigy",
+    "doccano": "unirex.data.formats.doccano",
+    "huggingface": "unirex.data.formats.huggingface",
+}
+DEFAULTS = {"columns": Columns(), "rationale_format": "auto", "annotators": "union"}
+LOOKED_AT = 50  # documents at the start of a file, among which one with entities shows that it is doccano's
+
+
+def format_module(name: str) -> ModuleType:
+    """The module that reads a format."""
+    if name not in FORMATS:
+        raise unknown("format", name, ["auto", *FORMATS])
+    return import_module(FORMATS[name])
+
+
+def find_format(path: Path) -> str:
+    """The format a file or folder shows itself to be in; a table where nothing speaks for another."""
+    if path.is_dir():
+        if format_module("eraser").is_eraser(path):
+            return "eraser"
+        return "huggingface" if format_module("huggingface").is_saved(path) else "table"
+    if path.suffix.lower() == ".json":
+        return "label-studio"
+    return _format_of_lines(path) if path.suffix.lower() in (".jsonl", ".ndjson") else "table"
+
+
+def settings_for(name: str, settings: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """What to call a format's reader with; a setting it has no use for must be at its default."""
+    module = format_module(name)
+    known = taken_by(getattr(module, "read", None) or module.load)
+    check_options(f"format '{name}'", {**changed(settings), **options}, known)
+    return {**{key: value for key, value in settings.items() if key in known}, **options}
+
+
+def changed(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings that somebody gave a value of their own."""
+    return {key: value for key, value in settings.items() if value != DEFAULTS[key]}
+
+
+def _format_of_lines(path: Path) -> str:
+    for number, row in enumerate(_first_objects(path)):
+        if number == 0 and row.keys() & {"_input_hash", "_task_hash"}:
+            return "prodigy"
+        entities = row.get("entities")
+        if not isinstance(entities, list):
+            return "table"
+        if entities:
+            return "doccano" if isinstance(entities[0], dict) and "start_offset" in entities[0] else "table"
+    return "table"
+
+
+def _first_objects(path: Path) -> Iterator[dict[str, object]]:
+    """As many as can be read; whoever reads the file in earnest tells the mistakes."""
+    with suppress(ValueError, RecursionError, OSError), path.open("rb") as file:
+        for line in islice((line for line in file if line.strip()), LOOKED_AT):
+            row = json.loads(line)
+            if not isinstance(row, dict):
+                return
+            yield row
+
+
+def is_hub_id(source: str | Path, format: str) -> bool:  # noqa: A002  the word users know for this
+    """Whether a source names a dataset of the Hugging Face Hub, which must be asked for by format."""
+    return format == "huggingface" and isinstance(source, str) and not exists(Path(source))

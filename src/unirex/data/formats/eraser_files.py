@@ -1,0 +1,224 @@
+"""The files of an ERASER folder: annotations with their evidence, and documents as tokens."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import accumulate
+from pathlib import Path
+from reprlib import repr as short
+from sys import intern
+from typing import Any, NamedTuple, TypeVar
+
+from unirex.data.example import CharSpan
+from unirex.data.rows import rows
+from unirex.data.validate import check_text, exists, remark, row_at, stands_at
+from unirex.errors import UserError
+
+Field = TypeVar("Field", str, list, int)
+
+ANNOTATION_KEYS = {"annotation_id", "query", "query_type", "classification", "docids", "evidences"}
+EVIDENCE_KEYS = {"docid", "text", "start_token", "end_token", "start_sentence", "end_sentence"}
+_KINDS: dict[type, str] = {str: "text", list: "a list", int: "a whole number"}
+
+
+class Evidence(NamedTuple):
+    """Tokens of a document, end-exclusive, and what the annotation says they are."""
+
+    docid: str
+    start: int
+    end: int
+    text: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """One question about documents; each group of evidence would do to answer it.
+
+    `docids` are the documents it names, in its own list, then in its evidence; one that names none is about
+    the document of its own id.
+    """
+
+    place: str
+    id: str
+    query: str
+    label: str
+    docids: tuple[str, ...]
+    groups: tuple[tuple[Evidence, ...], ...]
+
+
+def read_annotations(path: Path, seen: dict[str, str]) -> Iterator[Annotation]:
+    """The annotations of a file; `seen` holds the places of the ids met so far, in this file and others."""
+    for place, row in rows(path):
+        with row_at(place):
+            one = _annotation(place, row)
+            if one.id in seen:
+                raise UserError(
+                    f"duplicate annotation_id '{one.id}', first at {seen[one.id]}; make ids unique"
+                )
+            seen[one.id] = place
+            stands_at(place, one.id)
+            yield one
+
+
+def _annotation(place: str, row: dict[str, Any]) -> Annotation:
+    _remark_unknown(place, row, ANNOTATION_KEYS, "an annotation")
+    name = _field(row, "annotation_id", str)
+    groups = tuple(_group(place, group) for group in _field(row, "evidences", list))
+    docids = dict.fromkeys([*_docids(row), *(evidence.docid for group in groups for evidence in group)])
+    query, label = _field(row, "query", str, blank=True), _field(row, "classification", str)
+    return Annotation(place, name, query, intern(label), tuple(docids) or (name,), groups)
+
+
+def _docids(row: dict[str, Any]) -> list[str]:
+    if row.get("docids") is None:
+        return []
+    docids = _field(row, "docids", list)
+    if not all(isinstance(docid, str) for docid in docids):
+        raise UserError(f"'docids' must be a list of texts, not {short(docids)}")
+    return docids
+
+
+def _group(place: str, group: object) -> tuple[Evidence, ...]:
+    if not isinstance(group, list) or not all(isinstance(one, dict) for one in group):
+        raise UserError(f"'evidences' must be a list of groups, lists of objects; one is {short(group)}")
+    return tuple(_evidence(place, one) for one in group)
+
+
+def _evidence(place: str, row: dict[str, Any]) -> Evidence:
+    _remark_unknown(place, row, EVIDENCE_KEYS, "evidence")
+    start, end = _field(row, "start_token", int), _field(row, "end_token", int)
+    if not 0 <= start <= end:
+        raise UserError(f"evidence from token {start} to {end}; start must be 0 or more and at most end")
+    text = None if row.get("text") is None else _field(row, "text", str, blank=True)
+    return Evidence(_field(row, "docid", str), start, end, text)
+
+
+def _field(row: dict[str, Any], name: str, kind: type[Field], *, blank: bool = False) -> Field:
+    if name not in row:
+        raise UserError(f"'{name}' is missing; it must be {_KINDS[kind]}")
+    value = row[name]
+    if type(value) is not kind:
+        raise UserError(f"'{name}' must be {_KINDS[kind]}, not {short(value)}")
+    if value == "" and not blank:
+        raise UserError(f"'{name}' is empty")
+    return value
+
+
+def _remark_unknown(place: str, row: dict[str, Any], known: set[str], whose: str) -> None:
+    for key in row.keys() - known:
+        remark(place, f"{short(key)} is no field of {whose} in ERASER's format; left unread")
+
+
+KEPT = 1024  # documents whose tokens stay counted; annotations of one document mostly stand together
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A text of sentences, one a line, of tokens with one space between; the tokens are numbered throughout.
+
+    >>> document = Document.of("so good\\nsee it")
+    >>> len(document), document.span(1, 3)
+    (4, (3, 11))
+    """
+
+    text: str
+    starts: array[int]  # where each token begins, and where one more would
+
+    @classmethod
+    def of(cls, text: str) -> Document:
+        """The document with its tokens counted."""
+        tokens = text.replace("\n", " ").split(" ")
+        return cls(text, array("L", accumulate((len(token) + 1 for token in tokens), initial=0)))
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def span(self, start: int, end: int) -> CharSpan:
+        """The characters of the tokens from `start` up to, but without, `end`."""
+        return self.starts[start], max(self.starts[start], self.starts[end] - 1)
+
+
+class Documents:
+    """The documents of a folder by id; a text is read once and shared by all annotations of it."""
+
+    def __init__(self, folder: Path) -> None:
+        each, together = folder / "docs", folder / "docs.jsonl"
+        if exists(each) and exists(together):
+            raise UserError(
+                f"{folder}: has both docs and docs.jsonl; keep one, as they count tokens differently"
+            )
+        if not exists(each) and not exists(together):
+            raise UserError(f"{folder}: neither docs (a folder with a file per document) nor docs.jsonl")
+        self.place = each if exists(each) else together
+        self._texts: dict[str, str] = {} if exists(each) else _read_all(together)
+        self._counted: Callable[[str], Document] = lru_cache(KEPT)(
+            lambda docid: Document.of(self.text(docid))
+        )
+
+    def __getitem__(self, docid: str) -> Document:
+        return self._counted(docid)
+
+    def text(self, docid: str) -> str:
+        """The text of a document, always the same string."""
+        if docid not in self._texts:
+            self._texts[docid] = self._read(docid)
+        text = self._texts[docid]
+        if not text or text.isspace():
+            raise UserError(f"document {short(docid)} in {self.place} is empty; give it some text")
+        return text
+
+    def _read(self, docid: str) -> str:
+        path = self.place / docid
+        # An id with a slash in it is no file of this folder, even where it leads to one.
+        if self.place.suffix or Path(docid).name != docid or not (exists(path) and path.is_file()):
+            raise UserError(f"document {short(docid)} is not in {self.place}; add it or correct the docid")
+        return sentences_of_file(_decoded(path))
+
+
+def sentences_of_file(text: str) -> str:
+    """A file of `docs` as its tokens count: blank lines and doubled spaces are nothing.
+
+    >>> sentences_of_file(" so  good \\n\\nsee it\\n")
+    'so good\\nsee it'
+    """
+    lines = (" ".join(filter(None, line.strip().split(" "))) for line in text.split("\n"))
+    return "\n".join(filter(None, lines))
+
+
+def sentences_of_record(text: str) -> str:
+    """A document of `docs.jsonl` as its tokens count: a blank line or a doubled space holds an empty token.
+
+    >>> sentences_of_record(" so  good \\n\\nsee it\\n")
+    'so  good\\n\\nsee it\\n'
+    """
+    return "\n".join(line.strip() for line in text.split("\n"))
+
+
+def _read_all(path: Path) -> dict[str, str]:
+    texts: dict[str, str] = {}
+    for place, row in rows(path):
+        with row_at(place):
+            docid = row.get("docid")
+            if not isinstance(docid, str) or not docid:
+                raise UserError(f"'docid' must be the name of the document, not {short(docid)}")
+            if docid in texts:
+                raise UserError(f"document '{docid}' is there twice; keep one")
+            texts[docid] = _record_text(row.get("document"))
+    return texts
+
+
+def _record_text(document: object) -> str:
+    # An empty one is a mistake only if an annotation needs it.
+    return sentences_of_record(check_text(document, column="document")) if document != "" else ""
+
+
+def _decoded(path: Path) -> str:
+    try:
+        return path.read_text("utf-8").removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: not UTF-8 at byte {error.start}; save the file as UTF-8") from None
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None

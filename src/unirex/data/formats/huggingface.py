@@ -1,0 +1,144 @@
+"""Datasets of the Hugging Face `datasets` library: saved in a folder (`save_to_disk`), or on the Hub.
+
+Rows are read as those of any table, save that the number of a class becomes its name. The splits are the
+dataset's ("validation" is dev), unless there is a `split` column; a dataset saved by itself, outside a
+DatasetDict, has none. A source on the Hub is its id, with a configuration behind a colon if need be:
+"owner/name", "owner/name:configuration". No code that comes with a dataset is run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from unirex.data.formats.table import Columns, Record, check_columns, names, optional, read_example
+from unirex.data.rationales import RationaleFormat
+from unirex.data.split import ALIASES, split_name
+from unirex.data.validate import check_ids, row_at
+from unirex.errors import UserError, one_line, unknown
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+
+
+HUB_ID = re.compile(r"(?P<id>[\w-][\w.-]*(/[\w-][\w.-]*)?)(:(?P<configuration>[\w.-]+))?", re.ASCII)
+ALONE = ""  # the split of a dataset outside a DatasetDict
+
+
+def is_saved(folder: Path) -> bool:
+    """Whether `save_to_disk` wrote the folder: a Dataset, or a DatasetDict."""
+    if (folder / "dataset_dict.json").is_file():
+        return True
+    return (folder / "state.json").is_file() and (folder / "dataset_info.json").is_file()
+
+
+def read(source: str | Path, *, columns: Columns, rationale_format: RationaleFormat = "auto") -> list[Record]:
+    """All examples of a saved dataset (a path), or of one on the Hub (its id)."""
+    splits = _open(source)
+    _check_splits(source, splits, columns)
+    records: list[Record] = []
+    for split, data in splits.items():
+        found = list(_records(source, split, data, columns, rationale_format))
+        check_ids((record.place, record.example.id) for record in found)
+        records += found
+    if not records:
+        raise UserError(f"{source}: there are no rows in it; it needs at least one")
+    return records
+
+
+def _open(source: str | Path) -> dict[str, Dataset]:
+    try:
+        import datasets
+    except ImportError:
+        raise UserError(
+            f"{source}: reading it takes the datasets library; pip install 'unirex[datasets]'"
+        ) from None
+    with _told(source, "cannot be opened"):
+        found = datasets.load_from_disk(str(source)) if isinstance(source, Path) else _from_hub(source)
+    # Rows may have been saved as arrays of NumPy or tensors of torch; here they are plain Python.
+    if isinstance(found, datasets.DatasetDict):
+        return {str(split): data.with_format(None) for split, data in found.items()}
+    return {ALONE: found.with_format(None)}
+
+
+def _from_hub(source: str) -> Dataset:
+    from datasets import load_dataset
+
+    match = HUB_ID.fullmatch(source)
+    if not match:
+        raise UserError(f"'{source}' is no id on the Hub; write owner/name or owner/name:configuration")
+    return load_dataset(match["id"], match["configuration"])
+
+
+@contextmanager
+def _told(source: str | Path, what: str) -> Iterator[None]:
+    """What goes wrong in the library, told in one line: it has no base for its exceptions."""
+    try:
+        yield
+    except UserError:
+        raise
+    except Exception as error:
+        raise UserError(f"{source}: {what} by the datasets library: {one_line(error)}") from None
+
+
+def _check_splits(source: str | Path, splits: Mapping[str, Dataset], columns: Columns) -> None:
+    strange = [
+        split
+        for split, data in splits.items()
+        if split != ALONE and split.casefold() not in ALIASES and columns.split not in data.column_names
+    ]
+    if strange:
+        raise UserError(
+            f"{source}: split {', '.join(map(repr, strange))} is none of train, dev (validation) and test; "
+            f"save the dataset without it, or say in a column '{columns.split or 'split'}' what a row is for"
+        )
+
+
+def _records(
+    source: str | Path, split: str, data: Dataset, columns: Columns, rationale_format: RationaleFormat
+) -> Iterator[Record]:
+    title = "-".join(part for part in (Path(source).name, split) if part)
+    for number, row in enumerate(_rows(source, data, columns), 1):
+        place = f"{source}: {split} row {number}" if split else f"{source}: row {number}"
+        with row_at(place):
+            name = f"{title}-{number}"
+            example = read_example(row, columns, default_id=name, rationale_format=rationale_format)
+            said = optional(row, columns.split) or split or None
+            yield Record(place, None if said is None else split_name(said), example)
+
+
+def _rows(source: str | Path, data: Dataset, columns: Columns) -> Iterator[dict[str, object]]:
+    """The cells of each row that matter, read from the disk as they are asked for."""
+    classes = _class_names(data)
+    used = _used(source, data, columns)
+    with _told(source, "cannot be read"):
+        for row in data.select_columns(used):
+            for column in classes.keys() & row.keys():
+                row[column] = _class_name(row[column], classes[column])
+            yield row
+
+
+def _used(source: str | Path, data: Dataset, columns: Columns) -> list[str]:
+    """Only the columns asked for: others may be pictures or sounds, which take long to decode."""
+    present = data.column_names
+    texts = names(columns.text, present)
+    for name in (*texts, columns.label):
+        if name not in present:
+            raise UserError(f"{source}: {unknown('column', name, present)}")
+    check_columns(Path(source), columns, present)
+    others = (*names(columns.rationale, present), columns.id, columns.split, columns.choices, columns.groups)
+    return [*dict.fromkeys((*texts, columns.label, *(name for name in others if name in present)))]
+
+
+def _class_names(data: Dataset) -> dict[str, list[str]]:
+    from datasets import ClassLabel
+
+    return {name: kind.names for name, kind in data.features.items() if isinstance(kind, ClassLabel)}
+
+
+def _class_name(number: object, known: list[str]) -> object:
+    """The name of a class; none for -1, which stands for a label kept secret."""
+    return known[number] if isinstance(number, int) and 0 <= number < len(known) else None

@@ -1,0 +1,1 @@
+"""From examples to tensors: tokens with their characters, batches, limited gold, the cache of encodings."""

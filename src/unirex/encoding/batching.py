@@ -1,0 +1,169 @@
+"""Which examples are seen together: batches of like length, and batches that always hold some gold."""
+
+from __future__ import annotations
+
+import logging
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+
+from unirex.encoding.gold import GoldPool, gold_share
+
+log = logging.getLogger(__name__)
+
+TOKENS = 32_768  # in a batch of `by_length`, usually, however long its texts are
+
+
+def by_length(lengths: Sequence[int], batch_size: int, *, tokens: int | None = None) -> Iterator[list[int]]:
+    """Batches of like length, longest first, so that little is padded and memory peaks at once.
+
+    With `tokens` a batch has at most so many, padding included, or only one text.
+    """
+    order = sorted(range(len(lengths)), key=lambda index: -lengths[index])
+    start = 0
+    while start < len(order):
+        room = batch_size if tokens is None else max(1, tokens // max(1, lengths[order[start]]))
+        yield order[start : start + min(batch_size, room)]
+        start += min(batch_size, room)
+
+
+@dataclass
+class LengthGroupedBatches:
+    """Shuffled batches of like length for training; the same for the same seed and epoch.
+
+    Under several processes each takes its share of the batches, all equally many: where they do not come out
+    even, the last round repeats batches of the epoch, fewer than there are processes.
+    """
+
+    lengths: Sequence[int]
+    batch_size: int
+    seed: int = 0
+    epoch: int = 0
+    rank: int = 0
+    world_size: int = 1
+    pool: int = 50  # batches sorted together; more: less padding, less chance
+
+    def set_epoch(self, epoch: int) -> None:
+        """Shuffle anew for this epoch."""
+        self.epoch = epoch
+
+    def __len__(self) -> int:
+        """Steps an epoch of each process."""
+        return rounds(len(self.lengths), self.batch_size * self.world_size)
+
+    def __iter__(self) -> Iterator[list[int]]:
+        shuffled = self.whole_epoch()
+        share = [shuffled[i % len(shuffled)] for i in range(len(self) * self.world_size)]
+        # A generator: the epoch counts when the first batch is asked for, not when the iterator is made.
+        yield from share[self.rank :: self.world_size]
+
+    def whole_epoch(self) -> list[list[int]]:
+        """The batches of all processes: every example in exactly one of them, one batch may be short."""
+        generator = torch.Generator().manual_seed(self.seed * 1_000_003 + self.epoch)
+        order = torch.randperm(len(self.lengths), generator=generator).tolist()
+        batches = [batch for part in self._pools(order) for batch in self._sorted_batches(part)]
+        return [batches[i] for i in torch.randperm(len(batches), generator=generator).tolist()]
+
+    def _pools(self, order: list[int]) -> Iterator[list[int]]:
+        size = self.pool * self.batch_size
+        return (order[start : start + size] for start in range(0, len(order), size))
+
+    def _sorted_batches(self, part: list[int]) -> Iterator[list[int]]:
+        for batch in by_length([self.lengths[index] for index in part], self.batch_size):
+            yield [part[index] for index in batch]
+
+
+@dataclass
+class GoldBatches:
+    """Training batches that all hold gold, however little there is of it (the paper's gold batching).
+
+    Of every batch b_gold = int(max(1, b / factor)) examples are drawn from `gold`: uniformly, without
+    replacement inside a batch (with it if there are fewer than b_gold), anew for each batch. The others fill
+    the rest, in batches of like length, each exactly once an epoch; so an epoch has N_others / (b - b_gold)
+    batches, and the one that is short lacks only others. What a batch draws depends on the seed, the epoch
+    and its number among all batches of the epoch: processes draw apart, and a resumed run draws the same.
+
+    Several processes take the batches in turn. Where they do not come out even, the missing ones of the last
+    round hold their b_gold draws and no others: all processes take equally many steps, yet no example without
+    gold is left out or seen twice. (5 others, 2 to a batch, 2 processes: 2 and 2, then 1 and none.)
+    """
+
+    lengths: Sequence[int]
+    batch_size: int
+    gold: Sequence[int]  # numbers of the examples with gold
+    factor: float = 2.0  # SPEC A7
+    seed: int = 0
+    epoch: int = 0
+    rank: int = 0
+    world_size: int = 1
+
+    def __post_init__(self) -> None:
+        self.share = gold_share(self.batch_size, self.factor)
+        if not self.gold or not self.others:
+            raise ValueError("some examples must have gold and some must not; else use LengthGroupedBatches")
+
+    @cached_property
+    def others(self) -> list[int]:
+        """Numbers of the examples without gold."""
+        gold = set(self.gold)
+        return [number for number in range(len(self.lengths)) if number not in gold]
+
+    def set_epoch(self, epoch: int) -> None:
+        """Shuffle and draw anew for this epoch."""
+        self.epoch = epoch
+
+    def __len__(self) -> int:
+        """Steps an epoch of each process; the schedule counts these (Paper: its code counts N_others / b)."""
+        return rounds(len(self.others), (self.batch_size - self.share) * self.world_size)
+
+    def __iter__(self) -> Iterator[list[int]]:
+        # A generator: the epoch counts when the first batch is asked for, not when the iterator is made.
+        epoch, others = self.epoch, self._others_by_batch()
+        for number in range(self.rank, len(self) * self.world_size, self.world_size):
+            rest = others[number] if number < len(others) else []
+            yield self._draw(epoch, number) + rest
+
+    def _others_by_batch(self) -> list[list[int]]:
+        lengths = [self.lengths[number] for number in self.others]
+        batches = LengthGroupedBatches(lengths, self.batch_size - self.share, self.seed, self.epoch)
+        return [[self.others[index] for index in batch] for batch in batches.whole_epoch()]
+
+    def _draw(self, epoch: int, number: int) -> list[int]:
+        rng = random.Random(f"gold-{self.seed}-{epoch}-{number}")
+        if len(self.gold) < self.share:
+            return rng.choices(self.gold, k=self.share)
+        return rng.sample(self.gold, self.share)
+
+
+Batches = LengthGroupedBatches | GoldBatches
+
+
+def rounds(examples: int, size: int) -> int:
+    """How often `size` examples can be taken until none are left.
+
+    >>> rounds(5, 2), rounds(4, 2)
+    (3, 2)
+    """
+    return -(-examples // size)
+
+
+def training_batches(
+    lengths: Sequence[int], pool: GoldPool | None, *, batch_size: int, factor: float = 2.0, seed: int = 0
+) -> Batches:
+    """The batches for training examples of these lengths: with gold in each of them where it is limited."""
+    if pool is None or not pool.limited:
+        return LengthGroupedBatches(lengths, batch_size, seed)
+    batches = GoldBatches(lengths, batch_size, pool.kept, factor, seed)
+    drawn = len(batches) * batches.share
+    if drawn < len(pool.kept):
+        log.warning(
+            "training.gold_fraction %g: an epoch draws %d times from the %d examples with gold, so it cannot "
+            "show all of them; a smaller training.gold_factor draws more often",
+            pool.fraction,
+            drawn,
+            len(pool.kept),
+        )
+    return batches

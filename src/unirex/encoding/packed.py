@@ -1,0 +1,295 @@
+"""Encoded examples as compact Arrow columns, kept on disk where that saves time."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import Any, overload
+
+import numpy as np
+import pyarrow as pa
+import tokenizers
+from numpy.typing import NDArray
+
+from unirex.data.cache import cache_folder, keep
+from unirex.data.example import Example
+from unirex.data.fingerprint import code_digest
+from unirex.encoding.batch import Encoded, Tokens
+from unirex.encoding.encode import TextEncoder
+from unirex.files import Progress, tracked
+
+FILE = "tokens.arrow"
+ROWS = 1024  # examples in a record batch
+SPECIAL, SELECTABLE, SLIDING, GOLD = 1, 2, 4, 8  # a token's flags
+NO_LABEL = -1
+CODE = ("unirex.encoding", "unirex.data.example")  # what encoding depends on
+
+# One row a sequence. The sequences of an example stand together, the last of them is marked.
+SCHEMA = pa.schema(
+    [
+        ("input_ids", pa.list_(pa.int32())),
+        ("flags", pa.list_(pa.uint8())),
+        ("spans", pa.list_(pa.int32())),  # segment, start, end of each token
+        ("has_gold", pa.uint8()),
+        ("last", pa.uint8()),
+        ("choice", pa.uint8()),
+        ("label", pa.int32()),
+        ("truncated", pa.int32()),
+    ]
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Encodings(Sequence[Encoded]):
+    """Encoded examples in Arrow columns, in memory or mapped from a file; each is made when asked for."""
+
+    batches: Sequence[pa.RecordBatch]
+
+    @classmethod
+    def of(cls, encoded: Iterable[Encoded]) -> Encodings:
+        """Encoded examples, packed in memory."""
+        return cls(list(record_batches(encoded)))
+
+    @classmethod
+    def read(cls, path: Path) -> Encodings:
+        """The encodings of a file; only what is looked at is read."""
+        with pa.memory_map(str(path)) as source, pa.ipc.open_file(source) as reader:
+            batches = [reader.get_batch(number) for number in range(reader.num_record_batches)]
+        if any(batch.schema != SCHEMA for batch in batches):
+            raise pa.ArrowInvalid(f"{path}: not the columns of encodings")
+        for batch in batches:
+            batch.validate(full=False)
+        return cls(batches)
+
+    def __len__(self) -> int:
+        return len(self._ends)
+
+    @overload
+    def __getitem__(self, number: int) -> Encoded: ...
+    @overload
+    def __getitem__(self, number: slice) -> list[Encoded]: ...
+    def __getitem__(self, number: int | slice) -> Encoded | list[Encoded]:
+        if isinstance(number, slice):
+            return [self[one] for one in range(len(self))[number]]
+        number = range(len(self))[number]
+        rows = range(self._firsts[number], self._ends[number] + 1)
+        label = int(self._column("label")[rows[0]])
+        return Encoded(
+            sequences=tuple(self._tokens(row) for row in rows),
+            label=None if label == NO_LABEL else label,
+            truncated=int(self.truncated[number]),
+            choice=bool(self._column("choice")[rows[0]]),
+        )
+
+    @cached_property
+    def lengths(self) -> NDArray[np.int64]:
+        """Tokens an encoder has to run for each example: its longest sequence times their number."""
+        longest = np.maximum.reduceat(self._sizes, self._firsts) if len(self) else np.zeros(0, dtype=np.int64)
+        return longest * (self._ends - self._firsts + 1)
+
+    @cached_property
+    def truncated(self) -> NDArray[np.int32]:
+        """Tokens of each example that did not fit."""
+        return self._column("truncated")[self._firsts]
+
+    def _tokens(self, row: int) -> Tokens:
+        number = int(np.searchsorted(self._starts, row, side="right")) - 1
+        ids, flags, spans = self._views[number]
+        local = row - int(self._starts[number])
+        marks = flags.row(local)
+        return Tokens(
+            input_ids=ids.row(local),
+            special=(marks & SPECIAL) > 0,
+            selectable=(marks & SELECTABLE) > 0,
+            sliding=(marks & SLIDING) > 0,
+            spans=spans.row(local).reshape(-1, 3),
+            rationale=(marks & GOLD) > 0 if self._column("has_gold")[row] else None,
+        )
+
+    @cached_property
+    def _views(self) -> list[tuple[_Lists, _Lists, _Lists]]:
+        names = ("input_ids", "flags", "spans")
+        return [tuple(_Lists.of(batch.column(name)) for name in names) for batch in self.batches]  # type: ignore[misc]
+
+    @cached_property
+    def _starts(self) -> NDArray[np.int64]:
+        """Number of each record batch's first row."""
+        return np.cumsum([0, *(batch.num_rows for batch in self.batches)])
+
+    @cached_property
+    def _sizes(self) -> NDArray[np.int64]:
+        sizes = [np.diff(ids.offsets) for ids, _, _ in self._views]
+        return np.concatenate([np.zeros(0, dtype=np.int64), *sizes])
+
+    @cached_property
+    def _ends(self) -> NDArray[np.int64]:
+        """Row of each example's last sequence."""
+        return self._column("last").nonzero()[0]
+
+    @cached_property
+    def _firsts(self) -> NDArray[np.int64]:
+        return np.concatenate([[0], self._ends[:-1] + 1]) if len(self._ends) else self._ends
+
+    @cached_property
+    def _columns(self) -> dict[str, NDArray[Any]]:
+        names = ("has_gold", "last", "choice", "label", "truncated")
+        return {
+            name: np.concatenate(
+                [_values(batch.column(name)) for batch in self.batches] or [np.zeros(0, int)]
+            )
+            for name in names
+        }
+
+    def _column(self, name: str) -> NDArray[Any]:
+        return self._columns[name]
+
+
+@dataclass(frozen=True)
+class WithScores:
+    """Encoded examples with scores that were computed before: for each, one array a sequence."""
+
+    encodings: Encodings
+    scores: Sequence[Sequence[NDArray[np.float32]]]
+
+    def __len__(self) -> int:
+        return len(self.encodings)
+
+    def __getitem__(self, number: int) -> Encoded:
+        one = self.encodings[number]
+        pairs = list(zip(one.sequences, self.scores[number], strict=True))
+        if any(len(tokens) != len(scores) for tokens, scores in pairs):
+            raise ValueError(f"example {number}: its scores are of other tokens than are read now")
+        return replace(one, sequences=tuple(replace(tokens, given=scores) for tokens, scores in pairs))
+
+
+@dataclass(frozen=True)
+class _Lists:
+    """A column of lists as NumPy sees it, without a copy."""
+
+    offsets: NDArray[np.int32]
+    values: NDArray[Any]
+
+    @classmethod
+    def of(cls, column: pa.ListArray) -> _Lists:
+        return cls(_values(column.offsets), _values(column.values))
+
+    def row(self, number: int) -> NDArray[Any]:
+        return self.values[self.offsets[number] : self.offsets[number + 1]]
+
+
+def _values(column: pa.Array) -> NDArray[Any]:
+    """A column of numbers without a copy; `to_numpy` would import pandas, which takes longer than all."""
+    numbers = np.frombuffer(column.buffers()[1], dtype=str(column.type))
+    return numbers[column.offset : column.offset + len(column)]
+
+
+def record_batches(encoded: Iterable[Encoded]) -> Iterator[pa.RecordBatch]:
+    """The examples in Arrow columns, some at a time."""
+    stream = iter(encoded)
+    while some := list(islice(stream, ROWS)):
+        yield _record_batch(some)
+
+
+def _record_batch(encoded: Sequence[Encoded]) -> pa.RecordBatch:
+    rows = [
+        (one, tokens, number == len(one.sequences))
+        for one in encoded
+        for number, tokens in enumerate(one.sequences, 1)
+    ]
+    sizes = [len(tokens) for _, tokens, _ in rows]
+    ids = np.concatenate([tokens.input_ids for _, tokens, _ in rows])
+    flags = np.concatenate([_flags(tokens) for _, tokens, _ in rows])
+    spans = np.concatenate([tokens.spans.ravel() for _, tokens, _ in rows])
+    columns = [
+        _lists(ids, sizes),
+        _lists(flags, sizes),
+        _lists(spans, [3 * size for size in sizes]),
+        [int(tokens.rationale is not None) for _, tokens, _ in rows],
+        [int(last) for _, _, last in rows],
+        [int(one.choice) for one, _, _ in rows],
+        [NO_LABEL if one.label is None else one.label for one, _, _ in rows],
+        [one.truncated for one, _, _ in rows],
+    ]
+    return pa.record_batch(
+        [pa.array(c, f.type) if isinstance(c, list) else c for c, f in zip(columns, SCHEMA, strict=True)],
+        schema=SCHEMA,
+    )
+
+
+def _flags(tokens: Tokens) -> NDArray[np.uint8]:
+    gold = np.zeros(len(tokens), dtype=bool) if tokens.rationale is None else tokens.rationale
+    flags = (tokens.special, tokens.selectable, tokens.sliding, gold)
+    bits = (SPECIAL, SELECTABLE, SLIDING, GOLD)
+    return np.bitwise_or.reduce([flag * np.uint8(bit) for flag, bit in zip(flags, bits, strict=True)])
+
+
+def _lists(values: NDArray[Any], sizes: Sequence[int]) -> pa.ListArray:
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
+    return pa.ListArray.from_arrays(pa.array(offsets), pa.array(values))
+
+
+def encode_all(
+    encoder: TextEncoder, examples: Sequence[Example], *, digest: str | None = None, progress: bool = False
+) -> Encodings:
+    """The examples in tokens; those of a known `digest` are kept on disk and not encoded a second time.
+
+    Memory stays flat where there is a cache: what is encoded is written as it comes, and mapped back.
+    """
+    folder = cache_folder() if digest is not None else None
+    stream = shown(encoder.stream(examples), len(examples), progress)
+    if folder is None:
+        return Encodings.of(stream)
+    entry = folder / "encodings" / cache_key(encoder, str(digest))
+    found = _opened(entry, len(examples))
+    if found is None and keep(
+        entry,
+        lambda draft: _write(draft, stream),
+        intact=lambda there: _opened(there, len(examples)) is not None,
+    ):
+        found = _opened(entry, len(examples))
+    return Encodings.of(encoder.stream(examples)) if found is None else found
+
+
+def _opened(entry: Path, examples: int) -> Encodings | None:
+    """What the cache has; None if there is nothing, or nothing in good order."""
+    try:
+        found = Encodings.read(entry / FILE)
+        return found if len(found) == examples else None
+    except (OSError, ValueError, pa.ArrowException):
+        return None
+
+
+def _write(folder: Path, encoded: Iterable[Encoded]) -> None:
+    with pa.OSFile(str(folder / FILE), "wb") as sink, pa.ipc.new_file(sink, SCHEMA) as writer:
+        for batch in record_batches(encoded):
+            writer.write_batch(batch)
+
+
+def cache_key(encoder: TextEncoder, digest: str) -> str:
+    """The same only for the same examples, tokenizer, settings and code."""
+    settings = {
+        "examples": digest,
+        "max_length": encoder.max_length,
+        "labels": [repr(label) for label in encoder.labels],
+        "separators": encoder.separators and encoder.tokenizer.sep_token_id,
+        "truncation": encoder.truncation,
+        "layout": asdict(encoder.layout),
+        "frame": asdict(encoder.frame),
+    }
+    key = hashlib.sha256(json.dumps(settings, sort_keys=True).encode())
+    key.update(encoder.tokenizer.backend_tokenizer.to_str().encode())
+    key.update(f"{tokenizers.__version__} {pa.__version__}".encode())
+    key.update(code_digest(*CODE).encode())
+    return key.hexdigest()
+
+
+def shown(encoded: Iterator[Encoded], total: int, progress: bool) -> Iterable[Encoded]:
+    """The stream, with its progress where it takes a while."""
+    if not progress or total < 10 * ROWS:
+        return encoded
+    return tracked(encoded, Progress("encoding", total=total))

@@ -1,0 +1,300 @@
+"""Evaluate a system: one record per example, then averages; in memory or streamed into a folder."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TypedDict, Unpack
+
+import torch
+
+from unirex.config import check_budgets
+from unirex.data.example import Example, Label
+from unirex.encoding.batch import Batch, Encoded
+from unirex.encoding.encode import warn_cut
+from unirex.errors import UserError, unknown
+from unirex.evaluation.probes import check_probes
+from unirex.evaluation.record_files import FORMATS, NAME, Write, write_records, writing
+from unirex.evaluation.recording import Protocol, batch_records, costed
+from unirex.evaluation.records import Record
+from unirex.evaluation.summary import Summary
+from unirex.files import Progress, new_folder, replace_file
+from unirex.system import EVALUATED, Advance, System
+
+
+def save_stream(
+    folder: Path,
+    records: Iterable[Record],
+    summary: Summary,
+    *,
+    formats: Sequence[str] = FORMATS,
+    told: Callable[[], Mapping[str, object]] = dict,
+) -> None:
+    """Every record into the files of a folder and into the summary, which is then saved beside them.
+
+    `told` says the facts of the run when it is over.
+    """
+    for ending in formats:
+        if ending not in FORMATS:
+            raise unknown("format of records", ending, FORMATS)
+    with new_folder(folder):
+        record_to([folder / f"{NAME}.{ending}" for ending in dict.fromkeys(formats)], records, summary)
+        summary.facts = told()
+        summary.save(folder)
+
+
+def record_to(paths: Sequence[Path], records: Iterable[Record], summary: Summary) -> None:
+    """Every record to every file and into the summary; the files appear together, at the end."""
+
+    def fill(drafts: list[Path]) -> None:
+        if len(drafts) < len(paths):
+            replace_file(paths[len(drafts)], lambda draft: fill([*drafts, draft]))
+            return
+        with ExitStack() as stack:
+            writers: list[Write] = [stack.enter_context(writing(draft)) for draft in drafts]
+            for record in records:
+                summary.add(record)
+                for write in writers:
+                    write(record)
+
+    fill([])
+
+
+HELD_OUT = ("mask_token", "pad_token", "delete", "attention_mask")  # the first that training did not see
+
+
+def checked_protocol(
+    system: System, chosen: str, *, beside: Sequence[str] | None, draws: int, probes: Sequence[str]
+) -> Protocol:
+    """What is looked at beside the main metrics; a name nobody knows is a mistake."""
+    if draws < 0:
+        raise UserError(f"draws {draws}: give how often random scores are drawn, 0 or more.")
+    check_probes(probes)
+    model = system.model
+    if model.config.predict_from == "rationale" and chosen != model.config.removal:
+        raise UserError(
+            f"removal {chosen}: this system predicts from a rationale taken out by '{model.config.removal}'; "
+            "another would change its answers. --beside shows what it would come to."
+        )
+    if probes and model.config.predict_from == "rationale":
+        raise UserError(
+            "probes edit whole texts; this system predicts from its rationale and reads no others."
+        )
+    trained = model.config.removal if model.trained_views() else None
+    others = held_out(system, chosen, trained) if beside is None else beside
+    perturbers = [model.perturber(name) for name in dict.fromkeys(others) if name != chosen]
+    return Protocol(perturbers, draws, tuple(probes), trained)
+
+
+def held_out(system: System, chosen: str, trained: str | None) -> list[str]:
+    """The way of removing tokens that training used, and one that neither it nor the main metrics use.
+
+    Faithfulness can be learnt for one way of removing tokens alone (SPEC part D, Goodhart).
+    """
+    known = [name for name in HELD_OUT if name not in (chosen, trained) and _possible(system, name)]
+    return [*([trained] if trained else []), *known[:1]]
+
+
+def _possible(system: System, removal: str) -> bool:
+    try:
+        system.model.perturber(removal)
+    except UserError:  # no mask token
+        return False
+    return True
+
+
+DRAWS = 5  # of random scores: SPEC D10
+
+
+@dataclass(frozen=True)
+class Results:
+    """The records of a system and what they come to."""
+
+    name: str
+    labels: tuple[Label, ...]
+    records: tuple[Record, ...]
+    facts: Mapping[str, object] = field(default_factory=dict)  # of the system and its run
+
+    @cached_property
+    def summary(self) -> Summary:
+        """All metrics, with those of random scores beside them."""
+        summary = Summary.of(self.name, self.records, self.labels)
+        summary.facts = self.facts
+        return summary
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """Every metric of the system by name."""
+        return self.summary.metrics
+
+    @property
+    def rows(self) -> dict[str, dict[str, float]]:
+        """The metrics of the system and of random scores under the same classifier."""
+        return self.summary.rows
+
+    @property
+    def floor(self) -> tuple[tuple[Record, ...], ...]:
+        """The records of random scores, one tuple a draw."""
+        draws = len(self.records[0].draws) if self.records else 0
+        return tuple(tuple(record.drawn(number) for record in self.records) for number in range(draws))
+
+    def table(self) -> str:
+        """The three desiderata as text."""
+        return self.summary.table()
+
+    def save(self, folder: Path) -> None:
+        """Write `records.jsonl`, `records.parquet` and `metrics.json`, each whole or not at all."""
+        for ending in FORMATS:
+            replace_file(folder / f"{NAME}.{ending}", lambda draft: write_records(draft, self.records))
+        self.summary.save(folder)
+
+
+class Options(TypedDict, total=False):
+    """How a system is looked at; see `evaluated`."""
+
+    budgets: Sequence[float] | None
+    removal: str | None
+    beside: Sequence[str] | None
+    draws: int
+    probes: Sequence[str]
+    target: str
+    batch_size: int
+
+
+def evaluate(
+    system: System,
+    examples: Iterable[Example],
+    *,
+    name: str | None = None,
+    progress: bool = False,
+    **options: Unpack[Options],
+) -> Results:
+    """Score a system on labelled examples; beside it a floor of random scores under the same classifier.
+
+    All records are in memory after; for files of any size see `evaluate_to`, or `evaluated`.
+
+    Args:
+        system: what is scored.
+        examples: with labels; those with a gold rationale count for plausibility.
+        name: of the row in tables.
+        progress: say how far it is, on standard error.
+        options: those of `evaluated`: budgets, removal, beside, draws, probes, target, batch_size.
+    """
+    total = len(examples) if isinstance(examples, Sized) else None
+    with Progress("evaluating", total=total, shown=progress) as shown:
+        records = tuple(evaluated(system, examples, advance=shown.advance, **options))
+    return Results(name or system.name, system.labels, records, facts(system))
+
+
+def evaluate_to(
+    folder: Path,
+    system: System,
+    examples: Iterable[Example],
+    *,
+    formats: Sequence[str] = FORMATS,
+    about: Mapping[str, object] | None = None,
+    advance: Advance | None = None,
+    **options: Unpack[Options],
+) -> Summary:
+    """Evaluate a stream of any length into `records.jsonl`, `records.parquet` and `metrics.json`.
+
+    The records are written and counted as they come, so only their values stay in memory; the files appear
+    when they are complete, and a mistake in the examples leaves nothing behind. `about` is kept with the
+    settings in `metrics.json`. Options as in `evaluated`.
+    """
+    records = evaluated(system, examples, advance=advance, **options)
+    summary = Summary(system.name, system.labels)
+    save_stream(folder, records, summary, formats=formats, told=lambda: {**facts(system), **(about or {})})
+    return summary
+
+
+def evaluated(
+    system: System,
+    examples: Iterable[Example],
+    *,
+    budgets: Sequence[float] | None = None,
+    removal: str | None = None,
+    beside: Sequence[str] | None = None,
+    draws: int = DRAWS,
+    probes: Sequence[str] = (),
+    target: str = "predicted",
+    batch_size: int = EVALUATED,
+    advance: Advance | None = None,
+) -> Iterator[Record]:
+    """The record of each example, in the order of the examples, one window of them in memory at a time.
+
+    Args:
+        system: what is scored.
+        examples: with labels; those with a gold rationale count for plausibility.
+        budgets: other than the system's own, in per cent.
+        removal: how tokens are taken out for the main metrics, if not as the system says.
+        beside: further ways of taking them out; by default the one training used and one it never saw.
+        draws: how often random scores are drawn; 0 for none.
+        probes: further edits, for further metrics: `curves`, `leave-one-out`, `naopc`, `soft`, `empty`.
+        target: whose probability is followed: of the `predicted` label, or of the `gold` one.
+        batch_size: texts at once.
+        advance: hears how many more are done.
+    """
+    chosen = removal or system.model.evaluated_removal
+    protocol = checked_protocol(system, chosen, beside=beside, draws=draws, probes=probes)
+    if budgets is not None:
+        check_budgets(budgets)
+        system.check_budgets(budgets)
+    if target not in ("predicted", "gold"):
+        raise unknown("target", target, ("predicted", "gold"))
+
+    def answer(some: Sequence[Example], encoded: Sequence[Encoded], batch: Batch) -> Iterator[Record]:
+        followed = batch.labels if target == "gold" else None
+        with costed(system.model) as cost:
+            step = system.model.step(batch, target=followed, budgets=budgets, removal=chosen)
+            step.scores  # noqa: B018  (computed when asked for; what follows is the price of measuring)
+        return batch_records(step, some, encoded, system.answers, protocol=protocol, cost=cost)
+
+    records = system.stream(labelled(examples), answer, batch_size=batch_size, advance=advance)
+    return told_truncation(records, system)
+
+
+def facts(system: System) -> dict[str, object]:
+    """What is the same for every text, and the most memory that was needed so far."""
+    model = system.model
+    return {
+        "parameters": sum(one.numel() for one in model.parameters()),
+        "encoder": getattr(model.config.encoder, "_name_or_path", "") or model.config.encoder.model_type,
+        "extractor": model.config.extractor,
+        "extractor_options": dict(model.config.extractor_options or {}),
+        "peak_memory_bytes": peak_memory(model.device),
+    }
+
+
+def peak_memory(device: torch.device) -> int:
+    """The most memory had at once, in bytes: on a GPU the tensors there, else the whole process."""
+    if device.type == "cuda":
+        return torch.cuda.max_memory_allocated(device)
+    import resource  # not on Windows
+
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else most * 1024
+
+
+def labelled(examples: Iterable[Example]) -> Iterator[Example]:
+    """Evaluation needs examples, and each a label."""
+    example = None
+    for example in examples:
+        if example.label is None:
+            raise UserError(f"example {example.id} has no label; evaluation needs one.")
+        yield example
+    if example is None:
+        raise UserError("there are no examples to evaluate on.")
+
+
+def told_truncation(records: Iterable[Record], system: System) -> Iterator[Record]:
+    """The records as they come; after the last, a warning if texts were cut."""
+    config, texts, cut, tokens = system.model.config, 0, 0, 0
+    for record in records:
+        texts, cut, tokens = texts + 1, cut + bool(record.truncated), tokens + record.truncated
+        yield record
+    warn_cut(cut, texts, tokens, config.max_length, windows=config.truncation == "windows")

@@ -1,0 +1,179 @@
+"""Any Hugging Face sequence classifier as a system: loaded as it is, explained, never trained."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from unirex.data.example import Example, Label
+from unirex.encoding.batch import collate
+from unirex.encoding.encode import TextEncoder
+from unirex.encoding.sequence import Frame
+from unirex.errors import UserError, one_line
+from unirex.models.classifier import Classifier, reads_left_to_right
+from unirex.models.encoders import align_weights, quiet_transformers
+from unirex.models.task import longest_input
+
+TRIED = (("a film",), ("a film about people", "it is not long"))  # a text and a pair, of unlike length
+WHOLE: dict[str, Any] = {  # what does not fit is told, below
+    "dtype": "float32",
+    "output_loading_info": True,
+    "ignore_mismatched_sizes": True,
+}
+SAFE: dict[str, Any] = {"trust_remote_code": False}  # and nobody is asked whether to
+UNLIMITED = 512  # tokens read by a model that says no limit
+CLOSE = 1e-4  # logits from word embeddings and from tokens, relative to the largest
+
+
+@dataclass(frozen=True)
+class WrappedClassifier:
+    """A classifier made elsewhere, with everything a system needs to know about it."""
+
+    task: Classifier
+    tokenizer: Any
+    name: str  # of its folder, or its Hub id
+    labels: tuple[Label, ...]  # in the order of the logits
+    max_length: int
+
+
+def wrap_classifier(place: str, *, labels: Sequence[Label] | None = None) -> WrappedClassifier:
+    """The classifier in a folder or on the Hub as a task model.
+
+    Args:
+        place: a folder or a Hub id.
+        labels: names of the classes in the order of the logits, if not as the model itself says.
+    """
+    classifier, tokenizer = load_classifier(place)
+    check_readable(place, classifier, tokenizer)
+    name = Path(place).resolve().name if Path(place).is_dir() else place
+    config, encoder = classifier.config, classifier.base_model
+    config._name_or_path = name  # not its path on this machine
+    length = read_length(encoder, tokenizer)
+    task = Classifier(
+        classifier, frame=Frame.of(tokenizer), types=told_apart(config, tokenizer), window=length
+    )
+    names = class_names(place, config, labels)
+    with quiet_transformers():
+        check_same_logits(place, task.eval(), tokenizer, length)
+    return WrappedClassifier(task, tokenizer, name, names, length)
+
+
+def load_classifier(place: str) -> tuple[Any, Any]:
+    """The model in single precision with every weight from the file, and its tokenizer."""
+    from safetensors import SafetensorError
+    from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
+
+    with quiet_transformers():
+        try:
+            check_task(place, AutoConfig.from_pretrained(place, **SAFE))
+            load: Any = AutoModelForSequenceClassification.from_pretrained
+            model, found = load(place, use_safetensors=True, **WHOLE, **SAFE)
+            tokenizer = AutoTokenizer.from_pretrained(place, **SAFE)
+        except UserError:
+            raise
+        except (OSError, ValueError, RuntimeError, ImportError, SafetensorError) as error:
+            raise UserError(f"{place}: could not be loaded as a classifier: {one_line(error)}") from error
+    wrong = sorted([*found["missing_keys"], *(name for name, *_shapes in found["mismatched_keys"])])
+    if wrong:
+        raise UserError(f"{place}: weights are missing or misshapen and would be random: '{wrong[0]}'.")
+    align_weights(model)
+    return model.eval(), tokenizer
+
+
+def check_task(place: str, config: Any) -> None:
+    """It is a classifier that gives one label out of several."""
+    made = config.architectures or []
+    if made and not any(one.endswith("ForSequenceClassification") for one in made):
+        raise UserError(
+            f"{place}: not a unirex system, nor a classifier: a {made[0]} has no classification head, and a "
+            f"new one would be random; train a system on it: unirex train --encoder {place}"
+        )
+    kind = config.problem_type
+    if kind == "multi_label_classification":
+        raise UserError(f"{place}: gives several labels at once (multi-label); only one label is explained.")
+    if kind == "regression" or config.num_labels < 2:
+        raise UserError(f"{place}: gives a number, not a label (regression); only classifiers are explained.")
+    if config.is_encoder_decoder:
+        raise UserError(
+            f"{place}: {config.model_type} has a decoder; only encoders such as BERT are explained."
+        )
+
+
+def check_readable(place: str, classifier: Any, tokenizer: Any) -> None:
+    """It reads word embeddings both ways, and its tokenizer says which characters a token stands for."""
+    if not tokenizer.is_fast:
+        raise UserError(
+            f"{place}: tokenizer {type(tokenizer).__name__} gives no character offsets; save a fast one "
+            "there (a tokenizer.json)."
+        )
+    rows = classifier.get_input_embeddings().weight.shape[0]
+    if not 5 < len(tokenizer) <= rows:
+        raise UserError(
+            f"{place}: its tokenizer has {len(tokenizer)} tokens, the model {rows}; save the tokenizer it "
+            f"was trained with there: tokenizer.save_pretrained('{place}')"
+        )
+    if _tried(place, lambda: reads_left_to_right(classifier.base_model)):
+        raise UserError(
+            f"{place}: {classifier.config.model_type} reads from left to right and takes its label from the "
+            "last token; only encoders such as BERT are explained."
+        )
+    if tokenizer.pad_token_id is None:
+        raise UserError(
+            f"{place}: its tokenizer has no pad token; name the one it was trained with: "
+            "tokenizer.pad_token = '[PAD]', then save_pretrained."
+        )
+    if classifier.config.pad_token_id is None:
+        classifier.config.pad_token_id = tokenizer.pad_token_id
+
+
+def class_names(place: str, config: Any, given: Sequence[Label] | None) -> tuple[Label, ...]:
+    """The names of the classes in the order of the logits: as given, or as the model says."""
+    names = tuple(config.id2label[number] for number in range(config.num_labels)) if given is None else given
+    if len(names) != config.num_labels:
+        raise UserError(
+            f"labels {list(names)}: {len(names)} names, but {place} has {config.num_labels} classes: "
+            f"{', '.join(map(str, config.id2label.values()))}."
+        )
+    if len(set(names)) < len(names):
+        raise UserError(f"{place}: two classes have one name ({', '.join(map(str, names))}); give labels.")
+    return tuple(names)
+
+
+def read_length(encoder: Any, tokenizer: Any) -> int:
+    """Tokens read of a text: as many as there are positions, and no more than the tokenizer would give."""
+    positions = longest_input(encoder)
+    return min(positions if positions > 0 else UNLIMITED, tokenizer.model_max_length)
+
+
+def told_apart(config: Any, tokenizer: Any) -> bool:
+    """Whether token types tell the texts of a pair apart: the tokenizer gives them and the model has two."""
+    return "token_type_ids" in tokenizer("a", "b") and (getattr(config, "type_vocab_size", None) or 0) > 1
+
+
+@torch.no_grad()
+def check_same_logits(place: str, task: Classifier, tokenizer: Any, max_length: int) -> None:
+    """Read here, a text and a pair get the logits the model gives them itself."""
+    encoder = TextEncoder(tokenizer, max_length)
+    texts = [Example(str(number), texts) for number, texts in enumerate(TRIED)]
+    batch = collate(encoder.encode(texts), tokenizer.pad_token_id)
+    own = [tokenizer(*one.segments, return_tensors="pt", return_token_type_ids=task.types) for one in texts]
+    expected = _tried(place, lambda: torch.cat([task.classifier(**one).logits for one in own]))
+    found = _tried(place, lambda: task.states(batch)[1])
+    far = (found - expected).abs().max() / expected.abs().max().clamp(min=1)
+    if not far <= CLOSE:
+        raise UserError(
+            f"{place}: read from padded word embeddings, this {task.classifier.config.model_type} model "
+            f"gives other logits than by itself (by {far:.2g}); it cannot be explained here."
+        )
+
+
+def _tried(place: str, run: Any) -> Any:
+    """What a pass gives; a model that does not take what is passed is none to explain."""
+    try:
+        return run()
+    except (TypeError, ValueError, RuntimeError, AttributeError, NotImplementedError, IndexError) as error:
+        raise UserError(f"{place}: does not run on word embeddings: {one_line(error)}") from error

@@ -1,0 +1,1 @@
+"""The UNIREX paper in numbers: its published tables, and tables of methods to compare with them."""
