@@ -6,14 +6,19 @@ import signal
 import subprocess
 import sys
 import time
+from inspect import signature
 from pathlib import Path
 
 import pytest
 import torch
 
 from planted import planted
-from unirex.cli import main
+from unirex.cli import build_parser, main
+from unirex.cli.command import called_parser
+from unirex.comparison import compare
 from unirex.data import load_dataset
+from unirex.demo import run_demo
+from unirex.evaluation import evaluated
 
 ROWS = [
     {"text": e.text, "label": e.label, "rationale": [list(s) for s in e.rationale[0]], "split": split}
@@ -149,7 +154,7 @@ def test_evaluate_needs_one_thing_to_evaluate(trained, reviews, capsys, tmp_path
 def test_all_rows_of_a_table_are_read_as_a_stream(trained, reviews, capsys, tmp_path, monkeypatch):
     monkeypatch.setattr("unirex.system.WINDOW", 20)
     for whole in ("load_records", "load_dataset"):
-        monkeypatch.setattr(f"unirex.cli_inputs.{whole}", lambda *_, **__: pytest.fail("read whole"))
+        monkeypatch.setattr(f"unirex.cli.inputs.{whole}", lambda *_, **__: pytest.fail("read whole"))
     code, out, err = run(
         capsys, "evaluate", trained, "--data", reviews, "--split", "all", "--out", tmp_path / "out"
     )
@@ -443,7 +448,24 @@ def test_ctrl_c_leaves_a_run_that_goes_on(reviews, learner, tmp_path):
 
 def test_help_is_light():
     """No torch, no transformers before they are needed (a count of modules, not of seconds)."""
-    code = "import sys; from unirex.cli import build_parser; build_parser(); print(sorted(sys.modules))"
+    code = (
+        "import sys; from unirex.cli import COMMANDS, build_parser; build_parser()\n"
+        "[build_parser([name]) for name in COMMANDS if name != 'nrg']; print(*sorted(sys.modules))\n"
+        "build_parser(['nrg']); print(*sorted(sys.modules))"
+    )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    for heavy in ("torch", "transformers", "lightning", "pyarrow", "numpy"):
-        assert f"'{heavy}'" not in out
+    most, with_gains = (set(line.split()) for line in out.splitlines())
+    assert not {"torch", "transformers", "lightning", "pyarrow", "numpy"} & most
+    assert "torch" not in with_gains  # the metrics need numpy
+
+
+@pytest.mark.parametrize(
+    ("command", "function"), [("evaluate", evaluated), ("compare", compare), ("demo", run_demo)]
+)
+def test_defaults_are_those_of_the_python_interface(command, function):
+    options = called_parser(build_parser([command]), [command]).get_defaults()
+    shared = [one for one in signature(function).parameters.values() if one.name in options]
+    assert shared
+    for one in shared:
+        default = list(one.default) if isinstance(one.default, tuple) else one.default
+        assert options[one.name] == default, one.name

@@ -100,7 +100,7 @@ def test_stats_as_a_table_and_as_json(capsys, films, encoders):
 @pytest.mark.parametrize("family", ["bert", "roberta"])
 def test_tokens_are_counted_as_they_are_encoded(encoders, tmp_path, family, limit):
     """The statistics agree with what training reads, for pairs and for choices."""
-    from unirex.cli_data_commands import tokens_of
+    from unirex.cli.data import token_counter
 
     premise = [
         {"a": text, "b": "not bad at all", "label": n % 2, "rationale": {"a": [0], "b": [1]}, "split": split}
@@ -114,7 +114,7 @@ def test_tokens_are_counted_as_they_are_encoded(encoders, tmp_path, family, limi
     ]
     for rows, columns in ((premise, {"text": "a,b"}), (asked, None)):
         data = load_dataset(write_rows(tmp_path / "rows.jsonl", rows), columns=columns)
-        found = statistics(data, tokens_of(str(encoders(family)), limit)).splits["train"]
+        found = statistics(data, token_counter(str(encoders(family)), limit)).splits["train"]
         reader = tiny.PreTrainedTokenizerFast.from_pretrained(encoders(family))
         whole, cut = (
             TextEncoder(reader, size, data.info.labels, layout=Layout.of(data)).encode(data["train"])
@@ -133,14 +133,14 @@ def gold_tokens(encoded) -> int:
 
 
 def test_without_an_encoder_words_are_counted_and_a_note_says_so(capsys, films, monkeypatch):
-    monkeypatch.setattr("unirex.cli_data_commands.find_spec", lambda name: None)
+    monkeypatch.setattr("unirex.cli.data.find_spec", lambda name: None)
     code, out, err = run(capsys, "data", "stats", films)
     assert code == 0 and "words, mean" in out and "tokens, mean" not in out
     assert "unirex[minilm]" in err
 
 
 def test_a_named_dataset_is_found_under_the_root(capsys, tmp_path, monkeypatch):
-    monkeypatch.setattr("unirex.cli_data_commands.find_spec", lambda name: None)
+    monkeypatch.setattr("unirex.cli.data.find_spec", lambda name: None)
     code, out, _ = run(capsys, "data", "stats", "sst", "--root", sst_folder(tmp_path / "sets"))
     assert code == 0 and "sst · text" in out
     assert "UNIREX_DATA" in fails(capsys, "data", "stats", "sst")
@@ -216,6 +216,48 @@ def test_a_page_of_examples(capsys, films, tmp_path):
     assert "dull</span> &lt;b&gt;" in html and "films, train" in html
     assert "exists already" in fails(capsys, "data", "show", films, "--html", page)
     assert page.read_text("utf-8") == html
+
+
+# agreement
+
+
+def answer(text, who, *marks, split="train"):
+    """One line of a Prodigy export; `marks` are the marked words."""
+    spans = [{"start": text.index(word), "end": text.index(word) + len(word)} for word in marks]
+    about = {"text": text, "_input_hash": len(text), "_annotator_id": who, "answer": "accept"}
+    return about | {"label": "pos", "spans": spans, "meta": {"split": split}}
+
+
+def test_agreement_of_annotators_by_split(capsys, tmp_path):
+    lines = [
+        *(answer("so very good", "ann", "good"), answer("so very good", "ben", "very", "good")),
+        *(answer("all dull", "ann", "dull", split="test"), answer("all dull", "ben", "dull", split="test")),
+        answer("only ann looked", "ann", "only"),
+    ]
+    export = write_rows(tmp_path / "export.jsonl", lines)
+    code, out, _ = run(capsys, "data", "agreement", export)
+    assert code == 0 and "Fleiss' κ" in out
+    rows = [[cell.strip() for cell in line.split("│")[1:-1]] for line in out.splitlines() if "│" in line]
+    # Of the words of train, 001 and 011 are marked: α = 1 - 5 · 2 / (2 · 3 · 3), κ = (2/3 - 1/2) / (1/2).
+    assert rows[0] == ["train", "1", "3", "2", "0.444", "0.333", "0.667"]
+    assert rows[1] == ["test", "1", "2", "2", "1.000", "1.000", "1.000"]
+    assert [row[:4] for row in rows[2:]] == [["all", "2", "5", "2"]]
+    told = json.loads(run(capsys, "data", "agreement", export, "--json")[1])
+    assert told["train"]["pairwise_f1"] == pytest.approx(2 / 3) and told["all"]["annotators"] == [2, 2]
+
+
+def test_agreement_without_splits_and_with_nothing_to_agree_on(capsys, tmp_path):
+    text = "so very good"
+    rows = [{"text": text, "label": "pos", "rationale": [[0, 12]], "groups": [[[0, 12]], [[0, 12]]]}]
+    told = json.loads(run(capsys, "data", "agreement", write_rows(tmp_path / "a.jsonl", rows), "--json")[1])
+    assert list(told) == ["all"] and told["all"]["alpha"] is None and told["all"]["pairwise_f1"] == 1
+
+
+def test_agreement_needs_annotators(capsys, films, tmp_path):
+    assert "no text was marked by two annotators" in fails(capsys, "data", "agreement", films)
+    assert "do not say who marked what" in fails(capsys, "data", "agreement", "movies")
+    assert "no such file" in fails(capsys, "data", "agreement", "nothing.jsonl")
+    assert "did you mean 'text'" in fails(capsys, "data", "agreement", films, "--columns.txt", "x")
 
 
 # convert
@@ -295,7 +337,10 @@ def test_mistakes_on_the_command_line(capsys, films):
 def test_the_whole_help_and_that_of_each_action(capsys):
     for arguments in (
         ["data"],
-        *(["data", one] for one in ("list", "stats", "check", "show", "convert", "download")),
+        *(
+            ["data", one]
+            for one in ("list", "stats", "check", "show", "agreement", "convert", "download", "cache")
+        ),
     ):
         with pytest.raises(SystemExit) as stop:
             main([*arguments, "--help"])

@@ -5,7 +5,7 @@ import json
 import pytest
 from jsonargparse import ArgumentParser
 
-from unirex.cli_nrg import nrg, nrg_options
+from unirex.cli import nrg
 from unirex.errors import UserError
 from unirex.paper.published import files
 
@@ -17,8 +17,8 @@ ROWS = {
 
 def run(capsys, *arguments):
     parser = ArgumentParser(exit_on_error=False)
-    nrg_options(parser)
-    assert nrg(parser.parse_args([str(one) for one in arguments])) == 0
+    nrg.options(parser, arguments)
+    assert nrg.run(parser.parse_args([str(one) for one in arguments])) == 0
     return capsys.readouterr().out
 
 
@@ -70,7 +70,7 @@ def test_tables_of_other_makes_give_the_same(capsys, table, tmp_path, name, text
 
 
 def test_the_printed_table_itself_is_read_dataset_by_dataset(capsys):
-    out = run(capsys, files("unirex") / "published_tables" / "main_results.csv")
+    out = run(capsys, files("unirex.paper") / "tables" / "main_results.csv")
     assert [part.splitlines()[0] for part in out.split("\n\n")] == [
         "sst",
         "movies",

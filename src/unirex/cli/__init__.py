@@ -1,0 +1,99 @@
+"""The command line: `unirex train | evaluate | compare | explain | …`, one module per command."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import traceback
+from collections.abc import Sequence
+
+from jsonargparse import ArgumentParser, Namespace
+
+import unirex
+from unirex.cli.command import (
+    add_commands,
+    called_command,
+    called_parser,
+    command_module,
+    nearest_option,
+    option_names,
+    positionals_first,
+)
+from unirex.errors import UserError, one_line
+
+COMMANDS = {
+    name: command_module(name, about)
+    for name, about in {
+        "train": "Train a system on your data.",
+        "evaluate": "Measure accuracy, faithfulness and plausibility.",
+        "compare": "Compare systems: tables, tests, plots, a page.",
+        "explain": "Classify texts and show the reasons.",
+        "data": "Look at datasets: list, stats, check, show, convert, download.",
+        "eraser": "ERASER submissions: export, check, score.",
+        "nrg": "Normalised relative gain of the methods of a table.",
+        "list": "List what can be named in a setting.",
+        "demo": "Train and compare two systems on the embedded corpus.",
+        "bench": "Measure what training, evaluation and explaining cost.",
+    }.items()
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code.
+
+    A mistake of the user is printed as one line and gives exit code 2; `--debug` adds the traceback.
+    """
+    # Not `list(…)`: once `unirex list` has run, that name is the submodule here.
+    arguments = [*(sys.argv[1:] if argv is None else argv)]
+    debug = "--debug" in arguments
+    arguments = [argument for argument in arguments if argument != "--debug"]
+    try:
+        options = parse(arguments)
+        if options.command is None:
+            build_parser().print_help()
+            return 0
+        return COMMANDS[options.command].run(options[options.command])
+    except BrokenPipeError:  # `unirex … | head`
+        sys.stderr.close()
+        return 0
+    except (UserError, OSError) as error:  # OSError: a folder that cannot be written, a full disk
+        if debug:
+            traceback.print_exc()
+        print(f"unirex: error: {one_line(error)}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("\nunirex: stopped.", file=sys.stderr)
+        return 130
+
+
+def parse(arguments: Sequence[str]) -> Namespace:
+    """The parsed arguments; an unknown option is an error that names the nearest known one."""
+    parser = build_parser(arguments)
+    try:
+        if arguments[:1] == ["explain"]:
+            texts_and_options = positionals_first(arguments[1:], called_parser(parser, arguments))
+            return parser.parse_args(["explain", *texts_and_options])
+        return parser.parse_args(arguments)
+    except argparse.ArgumentError as error:
+        raise UserError(nearest_option(one_line(error), known_options(arguments))) from error
+
+
+def build_parser(arguments: Sequence[str] = ()) -> ArgumentParser:
+    """The parser; of the commands, only the one named in the arguments has its options."""
+    parser = ArgumentParser(
+        prog="unirex",
+        description="Text classifiers that show their reasons.",
+        epilog="`unirex COMMAND --help` has the options. --debug shows the traceback of an error.",
+        exit_on_error=False,
+        allow_abbrev=False,
+        version=unirex.__version__,
+    )
+    add_commands(parser, COMMANDS, arguments, dest="command")
+    return parser
+
+
+def known_options(arguments: Sequence[str]) -> list[str]:
+    """Names of the options of the command that is called; of `train` if none is."""
+    if called_command(COMMANDS, arguments) is None:
+        arguments = ["train"]
+    return option_names(called_parser(build_parser(arguments), arguments))

@@ -1,0 +1,114 @@
+"""How commands are declared, parsed and called: one mechanism for `unirex COMMAND` and for sub-commands.
+
+A command is a line for the help, `options(parser, arguments)`, which adds its options, and `run(options)`,
+which does the work and returns the exit code. Modules of commands import heavy libraries inside `run`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib import import_module
+
+from jsonargparse import ArgumentParser, Namespace
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One command.
+
+    Args:
+        about: its line in the help.
+        options: adds its options to a parser. It also gets the raw arguments of the command line, as the
+            method named there decides the defaults of `train`.
+        run: does the work with the parsed options; returns the exit code.
+    """
+
+    about: str
+    options: Callable[[ArgumentParser, Sequence[str]], None]
+    run: Callable[[Namespace], int]
+
+
+def command_module(name: str, about: str) -> Command:
+    """The command in the module `unirex.cli.<name>`, which is imported when the command is used."""
+    path = f"unirex.cli.{name}"
+    return Command(
+        about,
+        options=lambda parser, arguments: import_module(path).options(parser, arguments),
+        run=lambda options: import_module(path).run(options),
+    )
+
+
+def add_commands(
+    parser: ArgumentParser, commands: Mapping[str, Command], arguments: Sequence[str], *, dest: str
+) -> None:
+    """Add the commands to a parser; only the one that is called gets its options, as they take a while."""
+    group = parser.add_subcommands(required=False, dest=dest)
+    called = called_command(commands, arguments)
+    for name, command in commands.items():
+        sub = ArgumentParser(exit_on_error=False, allow_abbrev=False, description=command.about)
+        group.add_subcommand(name, sub, help=command.about)
+        if name == called:
+            # Only now: jsonargparse needs nested sub-commands to be added from the outside in.
+            command.options(sub, arguments)
+
+
+def called_command(commands: Iterable[str], arguments: Sequence[str]) -> str | None:
+    """The first of the arguments that names a command."""
+    return next((argument for argument in arguments if argument in commands), None)
+
+
+def called_parser(parser: ArgumentParser, arguments: Sequence[str]) -> ArgumentParser:
+    """The parser of the innermost sub-command that is called."""
+    choices = parser._subcommands_action.choices if parser._subcommands_action else {}
+    name = called_command(choices, arguments)
+    return called_parser(choices[name], arguments) if name else parser
+
+
+def option_names(parser: ArgumentParser) -> list[str]:
+    """Every option of a parser, without its dashes."""
+    return [option.lstrip("-") for action in parser._actions for option in action.option_strings]
+
+
+def nearest_option(message: str, known: Sequence[str]) -> str:
+    """An argument parser's message about an unknown option, completed with the nearest known one.
+
+    >>> nearest_option("Unrecognized arguments: --epoch", ["training.epochs", "data"])
+    "Unrecognized arguments: --epoch; did you mean 'training.epochs'?"
+    """
+    match = re.search(r"(?:[Uu]nrecognized arguments: --|Option ['\"]?)([\w.]+)", message)
+    if not match:
+        return message
+    ends = {name.rpartition(".")[2]: name for name in known}
+    near = get_close_matches(match[1], known, n=1) or get_close_matches(
+        match[1].rpartition(".")[2], list(ends), n=1
+    )
+    return f"{message}; did you mean '{ends.get(near[0], near[0])}'?" if near else message
+
+
+def positionals_first(arguments: Sequence[str], parser: ArgumentParser) -> list[str]:
+    """The same arguments with positional ones before options, as argparse takes them in one run only.
+
+    Every option of the parser must take one value or none.
+
+    >>> parser = ArgumentParser()
+    >>> _ = parser.add_argument("--extractor"), parser.add_argument("--json", action="store_true")
+    >>> positionals_first(["runs/a", "--extractor", "ig", "a fine film", "--json", "so dull"], parser)
+    ['runs/a', 'a fine film', 'so dull', '--extractor', 'ig', '--json']
+    """
+    flags = {option for action in parser._actions if action.nargs == 0 for option in action.option_strings}
+    positionals: list[str] = []
+    options: list[str] = []
+    rest = iter(arguments)
+    for argument in rest:
+        if argument == "--":  # everything after it is positional
+            return [*options, argument, *positionals, *rest]
+        if not argument.startswith("--"):
+            positionals.append(argument)
+            continue
+        options.append(argument)
+        if "=" not in argument and argument not in flags:
+            options.extend(value for value in [next(rest, None)] if value is not None)
+    return [*positionals, *options]

@@ -1,0 +1,202 @@
+"""`unirex eraser …`: export, check and score submissions in ERASER's format."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jsonargparse import ArgumentParser, Namespace
+
+from unirex.cli.command import Command, add_commands
+from unirex.cli.inputs import as_json, check_new, root_option
+from unirex.errors import UserError
+from unirex.files import write_file
+
+if TYPE_CHECKING:
+    from unirex.eraser.gold import GoldData
+    from unirex.evaluation.records import Record
+
+POSITIVE = "positive"
+NAMES = ("movies", "cose", "multirc", "esnli")  # datasets of ERASER that are known by name
+
+
+def options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
+    """The sub-commands."""
+    add_commands(parser, ACTIONS, arguments, dest="action")
+
+
+def run(options: Namespace) -> int:
+    """Run the sub-command that is called."""
+    if options.action is None:
+        raise UserError(f"eraser needs to know what to do: unirex eraser {' | '.join(ACTIONS)}")
+    return ACTIONS[options.action].run(options[options.action])
+
+
+def _gold_options(parser: ArgumentParser, *, required: bool) -> None:
+    """The ERASER data that a submission is about."""
+    about = f"folder of ERASER data, or a name: {', '.join(NAMES)}"
+    parser.add_argument("--data", type=str, required=required, help=about)
+    root_option(parser)
+    parser.add_argument("--split", type=str, default="test", help="train, dev or test")
+
+
+def _read_gold(options: Namespace) -> GoldData:
+    """The annotations and documents of `--data`."""
+    from unirex.data.catalogue import DATASETS, find_folder
+    from unirex.eraser.gold import read_gold
+
+    if options.data in NAMES and not Path(options.data).is_dir():
+        folders = import_module(DATASETS[options.data]).FOLDERS
+        return read_gold(find_folder(options.data, folders, options.root), options.split)
+    return read_gold(options.data, options.split)
+
+
+def _export_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
+    add = parser.add_argument
+    add("source", type=str, help="folder of an evaluation, or a file of its records")
+    add("target", type=str, help="new file: the submission, .jsonl")
+    _gold_options(parser, required=False)
+    add(
+        "--with_data",
+        action="store_true",
+        help="write docs.jsonl and the annotations beside it (without --data)",
+    )
+    add("--word", type=str, default="max", help="score of a word from its tokens: max, mean, first")
+    add("--hard", type=str, default=POSITIVE, help="hard rationale: positive, or a budget in per cent")
+    add("--within_sentences", action="store_true", help="end hard spans with their sentences")
+    add(
+        "--budget",
+        type=float,
+        help="size for comprehensiveness and sufficiency (default: nearest to people's)",
+    )
+    add("--removal", type=str, help="of those in the records (default: the first)")
+
+
+def _export(options: Namespace) -> int:
+    from unirex.eraser.export import export
+    from unirex.evaluation.record_files import find_records
+
+    check_new(options.target)
+    if options.with_data:
+        for name in ("docs.jsonl", f"{options.split}.jsonl"):
+            check_new(Path(options.target).parent / name)
+    exported = export(
+        RecordFile(find_records(Path(options.source))),
+        options.target,
+        gold=None if options.data is None else _read_gold(options),
+        word=options.word,
+        hard=_hard_budget(options.hard),
+        budget=options.budget,
+        removal=options.removal,
+        within_sentences=options.within_sentences,
+        with_data=options.with_data,
+        split=options.split,
+    )
+    print(f"{exported.instances} lines in {', '.join(map(str, exported.files))}")
+    if exported.budget is not None:
+        print(
+            f"comprehensiveness and sufficiency at {exported.budget:g} % of the tokens, and at every budget"
+        )
+    if exported.truncated:
+        effect = "their last words have the lowest score" + (", and no evidence" if options.with_data else "")
+        print(f"note: {exported.truncated} texts were cut when they were read; {effect}", file=sys.stderr)
+    if exported.left_out:
+        print(
+            f"note: {exported.left_out} scored tokens stand in no document and are left out", file=sys.stderr
+        )
+    return 0
+
+
+@dataclass(frozen=True, slots=True)
+class RecordFile:
+    """The records of a file, which can be iterated over more than once."""
+
+    path: Path
+
+    def __iter__(self) -> Iterator[Record]:
+        from unirex.evaluation.record_files import read_records
+
+        return read_records(self.path)
+
+
+def _hard_budget(value: str) -> float | None:
+    """The budget of hard rationales; None for all words with a score above 0."""
+    if value == POSITIVE:
+        return None
+    try:
+        return float(value)
+    except ValueError:
+        raise UserError(f"hard {value!r}: give {POSITIVE}, or a budget in per cent.") from None
+
+
+def _check_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
+    parser.add_argument("submission", type=str, help="the file to check")
+    _gold_options(parser, required=True)
+    parser.add_argument("--labels", type=list[str], help="the classes, if not those of the annotations")
+
+
+def _check(options: Namespace) -> int:
+    """Print every fault of a submission; exit code 1 if there are any."""
+    from unirex.eraser.validate import validate
+    from unirex.report.markup import printable
+
+    path, gold = _existing(options.submission), _read_gold(options)
+    faults = validate(path, gold, labels=options.labels)
+    for fault in faults:
+        print(printable(str(fault)))
+    if faults:
+        print(f"{len(faults)} fault{'s' if len(faults) > 1 else ''} in {path}")
+        return 1
+    print(f"no faults in {path}")
+    return 0
+
+
+def _existing(path: str) -> Path:
+    if not Path(path).is_file():
+        raise UserError(f"{path}: no such file; give a submission of ERASER's format (.jsonl).")
+    return Path(path)
+
+
+def _score_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
+    add = parser.add_argument
+    add("submission", type=str, help="the file to score")
+    _gold_options(parser, required=True)
+    add("--iou", type=list[float], default=[0.5], help="thresholds of IOU")
+    add(
+        "--thresholds",
+        type=list[float],
+        help="of AOPC, shares of the tokens (default: 0.01, 0.05, 0.1, 0.2, 0.5)",
+    )
+    add("--json", action="store_true", help="print JSON")
+    add("--out", type=str, help="write the scores as JSON")
+
+
+def _score(options: Namespace) -> int:
+    from unirex.eraser.metrics import AOPC_THRESHOLDS
+    from unirex.eraser.score import score
+    from unirex.eraser.score_table import score_table
+    from unirex.report.markup import printable
+
+    scores = score(
+        _existing(options.submission),
+        _read_gold(options),
+        iou=options.iou,
+        thresholds=AOPC_THRESHOLDS if options.thresholds is None else options.thresholds,
+    )
+    if options.out:
+        write_file(Path(options.out), as_json(scores) + "\n")
+    print(as_json(scores) if options.json else score_table(scores))
+    for note in scores["notes"]:
+        print(f"note: {printable(note)}", file=sys.stderr)
+    return 0
+
+
+ACTIONS = {
+    "export": Command("Write the records of an evaluation as a submission.", _export_options, _export),
+    "check": Command("Find every fault of a submission.", _check_options, _check),
+    "score": Command("Score a submission by ERASER's own definitions.", _score_options, _score),
+}

@@ -1,0 +1,205 @@
+"""`unirex evaluate`: measure a system, saved records, or the predictions of another tool."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jsonargparse import ArgumentParser, Namespace
+
+from unirex.cli import inputs
+from unirex.config import RANDOM_DRAWS, read_settings
+from unirex.data.load import DATASETS
+from unirex.errors import UserError
+from unirex.files import Progress, tracked
+
+if TYPE_CHECKING:
+    from unirex.evaluation.summary import Summary
+    from unirex.system import System
+
+
+def options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
+    """What to evaluate, on which data and how."""
+    add = parser.add_argument
+    inputs.system_options(parser)
+    add("--from-records", type=str, help="no system: compute the metrics of these records again")
+    add("--predictions", type=str, help="no system: score what another tool said, ERASER or simple JSONL")
+    _prediction_options(parser)
+    add("--data", type=str, help="a dataset name, a file or a folder")
+    inputs.dataset_options(parser)
+    add("--split", type=str, default="test", help="train, dev, test, or all: every row, read as a stream")
+    _measuring_options(parser)
+    add("--batch_size", type=int, default=128, help="texts at once")
+    add("--records", type=str, nargs="+", default=["jsonl", "parquet"], help="formats of the records")
+    add("--out", type=str, help="folder for records and metrics (default: in the run)")
+    inputs.threads_option(parser)
+
+
+def _prediction_options(parser: ArgumentParser) -> None:
+    """Options that only the predictions of another tool need."""
+    parser.add_argument("--missing", type=str, default="error", help="of --predictions: error, or skip")
+    parser.add_argument(
+        "--above", type=float, help="of --predictions: words scored above this are selected (default: 0)"
+    )
+
+
+def _measuring_options(parser: ArgumentParser) -> None:
+    """Options that only the evaluation of a system needs."""
+    add = parser.add_argument
+    add("--number", type=int, help="only the first so many; of sorted data that is no fair part")
+    inputs.extractor_options(parser)
+    add("--budgets", type=list[float], help="other budgets than the system's own, in per cent")
+    add("--removal", type=str, help="attention_mask, delete, mask_token or pad_token")
+    add(
+        "--beside",
+        type=str,
+        nargs="*",
+        help="further removals (default: the one training used and one it never saw)",
+    )
+    add("--draws", type=int, default=RANDOM_DRAWS, help="of random scores, for the floor")
+    add("--probes", type=str, nargs="+", default=[], help="further metrics: all, or some of the probes")
+    add("--target", type=str, default="predicted", help="follow the predicted or gold label")
+
+
+def run(options: Namespace) -> int:
+    """Evaluate what is named: a system or classifier, records, or predictions."""
+    inputs.use_threads(options.threads)
+    evaluators = {
+        "run": _evaluate_system,
+        "model": _evaluate_system,
+        "from_records": _evaluate_records,
+        "predictions": _evaluate_predictions,
+    }
+    named = [name for name in evaluators if options[name]]
+    if len(named) != 1:
+        raise UserError(
+            "evaluate: give one of these: the folder of a system, --model, --from-records, --predictions."
+        )
+    _check_used(options, named[0])
+    if not options.data and not options.from_records:
+        raise UserError("evaluate needs --data, as in --data reviews.jsonl")
+    return evaluators[named[0]](options)
+
+
+def _check_used(options: Namespace, source: str) -> None:
+    """Refuse options that would do nothing for this source."""
+    of_systems = inputs.given_options(options, inputs.system_options)
+    of_systems |= inputs.given_options(options, _measuring_options)
+    of_predictions = inputs.given_options(options, _prediction_options)
+    if source in ("run", "model"):
+        unused, owner = of_predictions, "--predictions"
+    else:
+        unused, owner = of_systems if source == "predictions" else of_systems | of_predictions, "a system"
+    for name in unused:
+        raise UserError(f"--{name} is for evaluating {owner}; it would do nothing here.")
+
+
+def _evaluate_system(options: Namespace) -> int:
+    from unirex.evaluation.probes import PROBES
+    from unirex.evaluation.run import evaluate_to
+
+    system = inputs.load_system(options)
+    examples = inputs.first_examples(inputs.selected_examples(options), options.number)
+    folder = Path(options.out or _home(system, options) / "evaluation" / evaluation_name(options))
+    with Progress("evaluating", **inputs.progress_size(examples, options.data, options.number)) as progress:
+        summary = evaluate_to(
+            folder,
+            system,
+            inputs.with_known_labels(system, examples, options.data),
+            budgets=options.budgets,
+            removal=options.removal,
+            beside=options.beside,
+            draws=options.draws,
+            probes=PROBES if options.probes == ["all"] else options.probes,
+            target=options.target,
+            batch_size=options.batch_size,
+            formats=options.records,
+            about=_about(options),
+            advance=progress.advance,
+        )
+    return _show(summary, f"records and metrics in {folder}")
+
+
+def _home(system: System, options: Namespace) -> Path:
+    """The folder to keep evaluations in: the run's, but never that of a third-party classifier."""
+    if system.wrapped:
+        return Path("runs", system.name.partition(" + ")[0].replace("/", "--"))
+    return Path(options.run or options.model)
+
+
+def evaluation_name(options: Namespace) -> str:
+    """A folder name that tells evaluations with different settings apart."""
+    reading = [f"{key}-{value}" for key, value in options.data_options.items()]
+    reading += [options.annotators] if options.annotators != "union" else []
+    reading += [f"seed-{options.data_seed}"] if options.data_seed else []
+    measuring = [
+        options.split,
+        options.number and f"first-{options.number}",
+        options.extractor,
+        *(f"{key}-{value}" for key, value in options.extractor_options.items()),
+        options.removal,
+        options.target if options.target != "predicted" else None,
+        options.budgets and "k" + "-".join(f"{budget:g}" for budget in options.budgets),
+    ]
+    parts = [Path(options.data).stem, *reading, *measuring]
+    return "-".join(str(part) for part in parts if part)
+
+
+def _about(options: Namespace) -> dict[str, object]:
+    """The run and the data, kept with the evaluation in case its folder is moved."""
+    path = Path(options.run or options.model) / "settings.yaml"
+    trained = read_settings(str(path)) if path.is_file() else {}
+    data = {"name": Path(options.data).stem, "split": options.split, "number": options.number}
+    return {"data": data, "run": trained}
+
+
+def _evaluate_records(options: Namespace) -> int:
+    """The metrics of saved records again, without a model."""
+    from unirex.evaluation.record_files import find_records, read_records
+    from unirex.evaluation.summary import saved_summary
+
+    path = find_records(Path(options.from_records))
+    summary, origin = saved_summary(path), f"read from {path}"
+    for record in tracked(read_records(path), Progress("reading", total=None)):
+        summary.add(record)
+    if not summary.count:
+        raise UserError(f"{origin}: there is nothing in it.")
+    if options.out:
+        summary.save(Path(options.out))
+        origin = f"{origin}; metrics in {options.out}"
+    return _show(summary, origin)
+
+
+def _evaluate_predictions(options: Namespace) -> int:
+    """The predictions of another tool against the gold of a dataset."""
+    from unirex.eraser.importing import read_predictions
+    from unirex.evaluation.run import save_stream
+    from unirex.evaluation.summary import Summary
+
+    path, examples = Path(options.predictions), [*inputs.selected_examples(options)]
+    labels = inputs.distinct_labels(examples)
+    if options.data in DATASETS:  # a named dataset knows all its labels
+        labels = [*inputs.read_dataset(options.data, options, seed=options.data_seed).info.labels]
+    records = read_predictions(path, examples, labels, missing=options.missing, above=options.above)
+    summary, origin = Summary(path.stem, labels), f"scored from {path}"
+    if not options.out:
+        for record in records:
+            summary.add(record)
+        return _show(summary, origin)
+    save_stream(Path(options.out), records, summary, formats=options.records)
+    return _show(summary, f"{origin}; records and metrics in {options.out}")
+
+
+def _show(summary: Summary, origin: str) -> int:
+    """Print the table and where its numbers are from or kept."""
+    from unirex.report.page import count
+
+    if not summary.metrics:
+        raise UserError(f"{origin}: nothing in it can be measured; give scores, labels or probabilities.")
+    print(summary.table())
+    labelled = summary.columns.tally.sums.get("accuracy")
+    if labelled is not None and labelled.count < summary.count:
+        print(f"note: {labelled.count} of {summary.count} texts have a prediction; accuracy is of these.")
+    print(f"{count(summary.count, 'text')}; {origin}")
+    return 0

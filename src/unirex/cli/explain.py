@@ -1,0 +1,207 @@
+"""`unirex explain`: texts in, labels with their reasons out."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jsonargparse import ArgumentParser, Namespace
+from rich.console import Console
+
+from unirex.cli import inputs
+from unirex.errors import UserError
+from unirex.files import Progress, replace_file, write_file
+
+if TYPE_CHECKING:
+    from unirex.data.example import Example
+    from unirex.explanation import Explanation
+    from unirex.system import System
+
+
+def options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
+    """What to explain, how and where to put it."""
+    add = parser.add_argument
+    inputs.system_options(parser)
+    add("--pair", action="store_true", help="of --model: two texts belong together")
+    add("texts", type=str, nargs="*", help="texts to explain; for pairs, two for each")
+    add("--file", type=str, help="a file of texts: JSONL, CSV, TSV, Parquet, or one a line (.txt)")
+    add("--data", type=str, help="examples of a dataset: a name, a file or a folder")
+    _data_options(parser)
+    add("--choices", type=list[str], help='answers to choose from: \'["sea", "sky"]\'')
+    add("--budget", type=float, help="size of the rationale, in per cent of the tokens (default: 20)")
+    add("--selector", type=str, help="top-k (default), or best-span for one run of words")
+    inputs.extractor_options(parser)
+    add("--json", action="store_true", help="print JSON, one object a line")
+    add("--html", type=str, help="write a page")
+    add("--label_studio", type=str, help="write tasks for Label Studio, to be corrected there")
+    add("--out", type=str, help="write JSONL")
+    inputs.threads_option(parser)
+
+
+def _data_options(parser: ArgumentParser) -> None:
+    """Options that go with `--data` only."""
+    inputs.dataset_options(parser)
+    parser.add_argument("--split", type=str, help="of --data; test if not given")
+    parser.add_argument("--number", type=int, help="of --data: the first so many")
+
+
+def run(options: Namespace) -> int:
+    """Explain texts and print or write the explanations."""
+    inputs.use_threads(options.threads)
+    _name_model(options)
+    _check(options)
+    system = inputs.load_system(options)
+    examples = _examples(options, system)
+    if options.label_studio:
+        if system.model.config.built_layout().choice:
+            raise UserError("--label_studio: tasks have labels, not choices; use --out for JSONL.")
+        examples = list(examples)  # they are written beside their explanations
+    source = options.file or options.data
+    size = inputs.progress_size(examples, source, options.number)
+    shown = not options.texts and not _prints_on_terminal(options)
+    with Progress("explaining", **size, shown=shown) as progress:
+        explanations = system.explain_all(
+            inputs.with_known_labels(system, examples, source),
+            budget=options.budget,
+            selector=options.selector,
+            advance=progress.advance,
+        )
+        done = _put(options, examples, explanations)
+    if done:
+        print(done)
+    return 0
+
+
+def _name_model(options: Namespace) -> None:
+    """Set `run` and `texts`: the first positional is the system unless --model names one."""
+    if options.model is None:
+        if options.run is None:
+            raise UserError('explain needs a system or --model: unirex explain RUN "a fine film"')
+        return
+    if options.run is not None:
+        if Path(options.run).is_dir():
+            raise UserError(f"{options.run}: --model names the model already; leave out one of them.")
+        options.texts = [options.run, *options.texts]
+    options.run = options.model
+
+
+def _check(options: Namespace) -> None:
+    """One source to explain, one place to put it, no option without effect and nothing overwritten."""
+    from unirex.system import check_budget
+
+    if options.budget is not None:
+        check_budget(options.budget)
+    if sum(map(bool, (options.texts, options.file, options.data))) != 1:
+        raise UserError(
+            'explain needs texts, --file or --data: unirex explain RUN "a fine film" | --file texts.csv'
+        )
+    if options.number is not None and options.number < 1:
+        raise UserError(f"--number {options.number}: must be at least 1.")
+    if not options.data:
+        for name in inputs.given_options(options, _data_options):
+            if not (options.file and name == "columns"):
+                raise UserError(f"--{name} is for --data; it has no effect on texts and --file.")
+    if options.label_studio:
+        _check_tasks_target(Path(options.label_studio))
+    if options.pair and not options.texts:
+        raise UserError(
+            "--pair is for texts on the command line; of a file name two columns: --columns.text a,b"
+        )
+    if options.choices is not None and not options.texts:
+        raise UserError("--choices are for texts on the command line; a file has a column for them.")
+    if sum(map(bool, (options.json, options.html, options.out, options.label_studio))) > 1:
+        raise UserError("choose one of --json, --html, --label_studio and --out.")
+    for target in (options.html, options.out, options.label_studio):
+        if target:
+            inputs.check_new(target)
+
+
+def _check_tasks_target(path: Path) -> None:
+    """Tasks are a `.json` file; the project's setup is written to an `.xml` beside it."""
+    if path.suffix != ".json":
+        raise UserError(f"{path}: tasks for Label Studio are JSON; give a name that ends in .json.")
+    inputs.check_new(path.with_suffix(".xml"))
+
+
+def _examples(options: Namespace, system: System) -> Iterable[Example]:
+    """What to explain: rows of a file, examples of a dataset, or the texts of the command line."""
+    if options.file:
+        from unirex.data.formats.table import read_inputs
+        from unirex.data.load import as_columns
+
+        return (record.example for record in read_inputs(options.file, columns=as_columns(options.columns)))
+    if options.data:
+        options.split = options.split or "test"
+        return inputs.first_examples(inputs.selected_examples(options), options.number)
+    from unirex.system import as_example
+
+    size = _texts_per_example(options, system)
+    if len(options.texts) % size:
+        raise UserError(f"this system reads {size} texts at a time, but there are {len(options.texts)}.")
+    groups = (tuple(options.texts[start : start + size]) for start in range(0, len(options.texts), size))
+    choices = {} if options.choices is None else {"choices": options.choices}
+    return [as_example({"segments": group, **choices}, number) for number, group in enumerate(groups)]
+
+
+def _texts_per_example(options: Namespace, system: System) -> int:
+    """How many texts belong together: as the system was trained, else one, or two with --pair."""
+    trained = system.model.config.built_layout().segments
+    if options.pair and trained not in (None, 2):
+        raise UserError(f"--pair: this system was trained on other examples; texts at a time: {trained}.")
+    return trained or (2 if options.pair else 1)
+
+
+def _prints_on_terminal(options: Namespace) -> bool:
+    """Whether a progress bar would stand among the explanations on the same terminal."""
+    to_file = options.out or options.html or options.label_studio
+    return not to_file and sys.stdout.isatty() and sys.stderr.isatty()
+
+
+def _put(options: Namespace, examples: Iterable[Example], explanations: Iterable[Explanation]) -> str:
+    """Print or write the explanations; the line to print when that is done, if any."""
+    from unirex.report import explanation_page, print_explanation
+
+    if options.label_studio:
+        return _write_tasks(Path(options.label_studio), list(examples), list(explanations))
+    if options.out:
+        return _write_jsonl(Path(options.out), explanations)
+    if options.html:
+        write_file(Path(options.html), explanation_page(list(explanations), title="Explanations"))
+        return f"page in {options.html}"
+    console = Console()
+    for explanation in explanations:
+        if options.json:
+            print(_json(explanation))
+        else:
+            print_explanation(explanation, console)
+    return ""
+
+
+def _json(explanation: Explanation) -> str:
+    return json.dumps(explanation.to_dict(), ensure_ascii=False)
+
+
+def _write_tasks(path: Path, examples: Sequence[Example], explanations: Sequence[Explanation]) -> str:
+    """Write the rationales as predictions for Label Studio, and the project's setup beside them."""
+    from unirex.data.convert import text_names
+    from unirex.data.formats.label_studio import labeling_config, tasks
+
+    names = text_names(len(examples[0].segments)) if examples else ("text",)
+    write_file(path, json.dumps(tasks(examples, explanations=explanations, segments=names), indent=1))
+    labels = list(explanations[0].probabilities) if explanations else []
+    write_file(path.with_suffix(".xml"), labeling_config(labels, names))
+    return f"tasks in {path}, the project's setup in {path.with_suffix('.xml')}"
+
+
+def _write_jsonl(path: Path, explanations: Iterable[Explanation]) -> str:
+    """Stream one object a line; the file appears when it is complete."""
+
+    def write(draft: Path) -> None:
+        with draft.open("w", encoding="utf-8") as file:
+            file.writelines(f"{_json(explanation)}\n" for explanation in explanations)
+
+    replace_file(path, write)
+    return f"explanations in {path}"

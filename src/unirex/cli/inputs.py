@@ -1,0 +1,247 @@
+"""What several commands share: options for data and systems, and how these are loaded."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from collections.abc import Callable, Iterable, Sequence, Sized
+from itertools import islice
+from math import isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+from jsonargparse import ArgumentParser, Namespace
+
+from unirex.data.example import Example, Label, Splits
+from unirex.data.formats import Format
+from unirex.data.formats.annotators import Aggregation
+from unirex.data.load import DATASETS, load_dataset, load_records, stream_records
+from unirex.data.rationales import RationaleFormat
+from unirex.data.rows import estimate_row_count
+from unirex.errors import UserError
+from unirex.extractors import extractor_name
+
+if TYPE_CHECKING:
+    from unirex.system import System
+
+THREADS = "UNIREX_THREADS"
+
+
+def root_option(parser: ArgumentParser) -> None:
+    """Where the named datasets are."""
+    parser.add_argument("--root", type=str, help="folder of the named datasets, if not that of UNIREX_DATA")
+
+
+def format_options(parser: ArgumentParser) -> None:
+    """How files are laid out."""
+    add = parser.add_argument
+    add("--format", choices=get_args(Format), default="auto", help="of the files")
+    add("--columns", type=dict[str, str], default={}, help="what a table calls text, label, …")
+    add("--rationale_format", choices=get_args(RationaleFormat), default="auto", help="of marks in a table")
+
+
+def reading_options(parser: ArgumentParser) -> None:
+    """How a dataset is read: the keyword arguments of `load_dataset` but for its seed."""
+    root_option(parser)
+    format_options(parser)
+    parser.add_argument(
+        "--annotators", choices=get_args(Aggregation), default="union", help="whose marks are gold"
+    )
+    further_data_options(parser)
+
+
+def further_data_options(parser: ArgumentParser) -> None:
+    """Options that only some datasets or formats know."""
+    parser.add_argument(
+        "--data_options", type=dict[str, Any], default={}, help="those of the dataset or format"
+    )
+
+
+def dataset_options(parser: ArgumentParser) -> None:
+    """How `--data` is read; the seed has a name of its own beside the settings of a system."""
+    reading_options(parser)
+    parser.add_argument("--data_seed", type=int, default=0, help="for splits and samples that are drawn")
+
+
+def system_options(parser: ArgumentParser) -> None:
+    """Which system or classifier to use."""
+    add = parser.add_argument
+    add("run", type=str, nargs="?", help="folder of a trained system, or of any classifier")
+    add("--model", type=str, help="a Hugging Face sequence classifier: a folder or a Hub id")
+    add("--labels", type=list[bool | int | str], help="of --model: names of its classes, in their order")
+
+
+def extractor_options(parser: ArgumentParser) -> None:
+    """Another extractor than the system's own."""
+    parser.add_argument("--extractor", type=str, help="explain by another algorithm than the system's own")
+    parser.add_argument("--extractor_options", type=dict[str, Any], default={}, help="its options")
+
+
+def threads_option(parser: ArgumentParser) -> None:
+    """How many processor cores are used at once."""
+    parser.add_argument("--threads", type=int, help="CPU threads, if not as UNIREX_THREADS or torch says")
+
+
+def defaults_of(add_options: Callable[[ArgumentParser], None]) -> dict[str, Any]:
+    """Names and defaults of the options that a function adds to a parser."""
+    parser = ArgumentParser()
+    add_options(parser)
+    return parser.get_defaults().as_dict()
+
+
+def given_options(options: Namespace, add_options: Callable[[ArgumentParser], None]) -> dict[str, Any]:
+    """Those of the options that a function adds whose values are not their defaults."""
+    usual = defaults_of(add_options)
+    return {name: options[name] for name in usual if options[name] != usual[name]}
+
+
+def use_threads(threads: int | None) -> None:
+    """Use this many CPU threads, else as many as UNIREX_THREADS says; torch decides if neither is given."""
+    from_environment = os.environ.get(THREADS, "").strip()
+    setting = f"--threads {threads}"
+    if threads is None:
+        if not from_environment:
+            return
+        setting = f"{THREADS}={from_environment}"
+        threads = int(from_environment) if from_environment.isdecimal() else 0
+    if threads < 1:
+        raise UserError(f"{setting}: give a whole number of threads, at least 1.")
+    import torch
+
+    torch.set_num_threads(threads)
+    os.environ.setdefault("RAYON_NUM_THREADS", str(threads))  # the tokenizer's
+
+
+def as_json(value: Any) -> str:
+    """JSON to print; numbers that are not finite become null, as JSON has none of them."""
+    return json.dumps(_finite(value), ensure_ascii=False, indent=2)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not isfinite(value) else value
+
+
+def check_new(path: str | Path) -> None:
+    """Refuse to overwrite a file."""
+    if Path(path).exists():
+        raise UserError(f"{path} exists already; move it away or choose another name.")
+
+
+def read_dataset(source: str, options: Namespace, *, seed: int) -> Splits:
+    """The dataset, read as the reading options say."""
+    settings = reading_settings(options)
+    for name in options.data_options:
+        if name in settings or name == "seed":
+            raise UserError(f"data_options.{name}: '{name}' is an option of its own.")
+    return load_dataset(source, seed=seed, **settings, **options.data_options)
+
+
+def reading_settings(options: Namespace) -> dict[str, Any]:
+    """The reading options without `data_options`, which are passed on one by one."""
+    return {name: options[name] for name in defaults_of(reading_options) if name != "data_options"}
+
+
+def typed_dataset_options(options: Namespace) -> str:
+    """The dataset options that were given, as they are typed, for the next command."""
+    words = []
+    for name, value in given_options(options, dataset_options).items():
+        values = value if isinstance(value, dict) else {"": value}
+        words += [f" --{name}{key and f'.{key}'} {shlex.quote(str(item))}" for key, item in values.items()]
+    return "".join(words)
+
+
+def selected_examples(options: Namespace) -> Iterable[Example]:
+    """The examples of `--split` of `--data`; with `all`, the rows of a table are streamed."""
+    path = Path(options.data)
+    if options.data not in DATASETS and (options.split == "all" or path.is_file()):
+        settings = reading_settings(options)
+        del settings["root"]
+        if options.split == "all":
+            stream = stream_records(options.data, **settings, **options.data_options)
+            return (record.example for record in stream)
+        records = load_records(options.data, **settings, **options.data_options)
+        if {record.split for record in records} == {options.split}:
+            return [record.example for record in records]  # a file of nothing but test texts
+    data = read_dataset(options.data, options, seed=options.data_seed)
+    if options.split == "all":
+        return [example for part in data.values() for example in part]
+    if options.split not in data:
+        raise UserError(f"{options.data} has no split '{options.split}'; it has: {', '.join(data)}, all.")
+    return data[options.split]
+
+
+def first_examples(examples: Iterable[Example], number: int | None) -> Iterable[Example]:
+    """At most `number` examples; a stream stays one."""
+    if number is not None and number < 1:
+        raise UserError(f"--number {number}: give how many, at least 1.")
+    return examples[:number] if isinstance(examples, Sequence) else islice(examples, number)
+
+
+def progress_size(
+    examples: Iterable[Example], source: str | None, number: int | None = None
+) -> dict[str, Any]:
+    """Arguments of `Progress` for the number of examples: counted, or estimated from the file's size."""
+    if isinstance(examples, Sized):
+        return {"total": len(examples)}
+    total = estimate_row_count(Path(source)) if source and Path(source).is_file() else None
+    if total is None or number is None or number >= total:
+        return {"total": total, "about": True}
+    return {"total": number}
+
+
+def load_system(options: Namespace) -> System:
+    """The system or classifier that is named, with another extractor if one is."""
+    from unirex.system import load
+
+    system = load(options.run or options.model, labels=options.labels)
+    config, given = system.model.config, options.extractor_options
+    if options.extractor is None:
+        if given and not system.wrapped:
+            raise UserError("--extractor_options are for --extractor; name one.")
+        return system.with_extractor(config.extractor, **given) if given else system
+    name = extractor_name(options.extractor)
+    # Naming the extractor that a plain classifier has anyway keeps its options.
+    usual = config.extractor_options if system.wrapped and name == config.extractor else {}
+    return system.with_extractor(name, **{**usual, **given})
+
+
+def with_known_labels(system: System, examples: Iterable[Example], source: str) -> Iterable[Example]:
+    """The examples, once their labels are known to be the system's; a list is checked as a whole."""
+    if not system.wrapped:  # our own systems check labels themselves
+        return examples
+    if isinstance(examples, Sequence):
+        _check_labels(system, distinct_labels(examples), source)
+        return examples
+    return (_checked(system, example, source) for example in examples)
+
+
+def _checked(system: System, example: Example, source: str) -> Example:
+    _check_labels(system, distinct_labels([example]), source)
+    return example
+
+
+def _check_labels(system: System, labels: Sequence[Label], source: str) -> None:
+    """A third-party classifier has its own names for the classes; the data must use the same."""
+    known = {(type(label), label) for label in system.labels}  # 1 and True are different labels
+    if any((type(label), label) not in known for label in labels):
+        raise UserError(
+            f"{source}: has labels {_listed(labels)}, but those of the model are {_listed(system.labels)}; "
+            """name the model's classes in their order as the data does: --labels '["first", "second"]'"""
+        )
+
+
+def _listed(labels: Iterable[Label]) -> str:
+    return ", ".join(map(repr, labels))
+
+
+def distinct_labels(examples: Iterable[Example]) -> list[Label]:
+    """The labels that occur: numbers by size, then all else by name."""
+    labels = {example.label for example in examples if example.label is not None}
+    return sorted(
+        labels, key=lambda label: (0, label, "") if isinstance(label, int | float) else (1, 0, label)
+    )

@@ -1,0 +1,116 @@
+"""`unirex train`: a system on your data, by any method."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import fields
+from typing import Any
+
+import yaml
+from jsonargparse import ArgumentParser, Namespace
+
+from unirex.cli import inputs
+from unirex.config import Config, check_keys, flat, plain, read_settings
+from unirex.errors import UserError
+from unirex.extractors import extractor_name
+from unirex.methods.catalogue import check_variant, family, method_diff, method_names
+
+METHOD = "slm-fp"
+
+
+def options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
+    """Every setting of a system and its training, with the defaults of the method that is named."""
+    parser.add_argument("--config", action="config", help="settings as a YAML file")
+    _run_options(parser)
+    parser.add_class_arguments(Config)
+    parser.set_defaults(_method_defaults(arguments))
+
+
+def run(options: Namespace) -> int:
+    """Train a system and keep the run in `--out`."""
+    from unirex.methods import fit
+
+    inputs.use_threads(options.threads)
+    for name, example in (("data", "reviews.jsonl"), ("out", "runs/mine")):
+        if not options[name]:
+            raise UserError(f"train needs --{name}, as in --{name} {example}")
+    data = inputs.read_dataset(options.data, options, seed=options.data_seed)
+    given = options.as_dict()
+    try:
+        system = fit(
+            options.method,
+            data,
+            out=options.out,
+            resume=options.resume,
+            force=options.force,
+            stages=options.stages,
+            config={field.name: given[field.name] for field in fields(Config)},
+        )
+    except KeyboardInterrupt:
+        print(
+            "\nunirex: stopped; the same command with --resume goes on from the last epoch.", file=sys.stderr
+        )
+        return 130
+    print(f"{system.name}: trained, saved in {options.out}")
+    print(f"next: unirex evaluate {options.out} --data {options.data}{inputs.typed_dataset_options(options)}")
+    return 0
+
+
+def _run_options(parser: ArgumentParser) -> None:
+    """Options beside the settings of the system."""
+    add = parser.add_argument
+    add("--method", default=METHOD, help=f"one of {', '.join(method_names())}")
+    add("--data", type=str, help="a dataset name, a file or a folder")
+    inputs.dataset_options(parser)
+    add("--out", type=str, help="folder for the run; must be new")
+    add("--resume", action="store_true", help="go on with the run in --out")
+    add("--force", action="store_true", help="train anew what is there, stages included; replaces --out")
+    add(
+        "--stages", type=str, help="folder for the stages of fresh and l2e, to share them (default: in --out)"
+    )
+    inputs.threads_option(parser)
+
+
+def _method_defaults(arguments: Sequence[str]) -> dict[str, Any]:
+    """The settings of the method, by option; it is needed before parsing, so the arguments are searched."""
+    given = _checked_file(_value_of("--config", arguments))
+    method = _value_of("--method", arguments) or given.get("method") or METHOD
+    group = family(method)
+    table = yaml.safe_load(_value_of(f"--{group}", arguments) or "{}")
+    in_table = table.get("variant") if isinstance(table, dict) else None
+    variant = _value_of(f"--{group}.variant", arguments) or in_table
+    if variant:
+        check_variant(method, given, {group: {"variant": variant}})
+    diff = method_diff(method, {group: {"variant": variant}} if variant else given)
+    extractor = _value_of("--extractor", arguments) or given.get("extractor", diff["extractor"])
+    if diff["extractor"] != extractor_name(extractor):
+        diff.pop("extractor_options", None)  # `resolve` keeps those the other extractor knows
+    return flat(diff, keep=("extractor_options",))
+
+
+def _checked_file(path: str | None) -> dict[str, Any]:
+    """The settings of a configuration file; an unknown key is an error that names the file."""
+    if path is None:
+        return {}
+    settings = read_settings(path)
+    try:
+        check_keys(settings, plain(Config()) | dict.fromkeys(inputs.defaults_of(_run_options)))
+    except UserError as error:
+        raise UserError(f"{path}: {error}") from error
+    return settings
+
+
+def _value_of(option: str, arguments: Iterable[str]) -> str | None:
+    """The value given to an option, before anything is parsed.
+
+    >>> _value_of("--method", ["train", "--method=aa-f"]), _value_of("--method", ["--method", "vanilla"])
+    ('aa-f', 'vanilla')
+    """
+    rest = iter(arguments)
+    for argument in rest:
+        if argument == option:
+            return next(rest, None)
+        if argument.startswith(f"{option}="):
+            return argument.partition("=")[2]
+    return None
