@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unirex.data.formats.annotators import Annotation, agree, combine
+from unirex.data.formats.annotators import AnnotatorAnswer, agree, combine
 from unirex.data.validate import collecting
 from unirex.errors import UserError
 
@@ -84,9 +84,9 @@ def agreed(*annotations, how="union"):
 def test_the_label_most_gave_and_their_marks():
     with collecting() as problems:
         label, rationale, groups = agreed(
-            Annotation("ann", "good", one((0, 2))),
-            Annotation("bob", "bad", one((7, 9))),
-            Annotation("cy", "good", one((1, 4))),
+            AnnotatorAnswer("ann", "good", one((0, 2))),
+            AnnotatorAnswer("bob", "bad", one((7, 9))),
+            AnnotatorAnswer("cy", "good", one((1, 4))),
         )
     assert (label, rationale) == ("good", one((0, 4)))
     assert groups == (one((0, 2)), one((1, 4)))
@@ -94,24 +94,24 @@ def test_the_label_most_gave_and_their_marks():
 
 
 def test_marks_of_somebody_who_gave_no_label_count():
-    found = agreed(Annotation("ann", "good"), Annotation("bob", None, one((0, 2))))
+    found = agreed(AnnotatorAnswer("ann", "good"), AnnotatorAnswer("bob", None, one((0, 2))))
     assert found == ("good", one((0, 2)), ())
 
 
 def test_nobody_marked_is_not_nothing_marked():
-    assert agreed(Annotation("ann", "good")).rationale is None
-    assert agreed(Annotation("ann", "good", one())).rationale == one()
+    assert agreed(AnnotatorAnswer("ann", "good")).rationale is None
+    assert agreed(AnnotatorAnswer("ann", "good", one())).rationale == one()
     both = agreed(
-        Annotation("ann", "good", one()), Annotation("bob", "good", one((0, 1))), how="intersection"
+        AnnotatorAnswer("ann", "good", one()), AnnotatorAnswer("bob", "good", one((0, 1))), how="intersection"
     )
     assert both.rationale == one()
 
 
 def test_a_tie_is_a_mistake_unless_decided():
-    ann, bob = Annotation("ann", "good", one((0, 1))), Annotation("bob", "bad", one((1, 2)))
+    ann, bob = AnnotatorAnswer("ann", "good", one((0, 1))), AnnotatorAnswer("bob", "bad", one((1, 2)))
     with pytest.raises(UserError, match=r"do not agree on a label \(ann 'good', bob 'bad'\); settle it"):
         agreed(ann, bob)
-    decided = agreed(ann, Annotation("bob", "bad", one((1, 2)), decisive=True))
+    decided = agreed(ann, AnnotatorAnswer("bob", "bad", one((1, 2)), decisive=True))
     assert decided == ("bad", one((1, 2)), ())
     with pytest.raises(UserError, match="do not agree"):  # 1 and True are two labels
-        agreed(Annotation("ann", 1), Annotation("bob", True))
+        agreed(AnnotatorAnswer("ann", 1), AnnotatorAnswer("bob", True))

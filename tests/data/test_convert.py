@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from unirex.data import load_dataset
-from unirex.data.convert import check_target, convert, rows, text_columns
+from unirex.data.convert import check_target, convert, table_rows, text_columns
 from unirex.data.example import DatasetInfo, Example, Splits
 from unirex.errors import UserError
 
@@ -131,7 +131,7 @@ def test_one_split_alone(tmp_path):
 
 def test_groups_are_written_by_text(tmp_path):
     example = replace(pairs()["train"][0], groups=((((2, 4),), ()), ((), ((0, 3),))))
-    (row,) = rows(Splits(pairs().info, {"train": [example]}), ("a", "b"))
+    (row,) = table_rows(Splits(pairs().info, {"train": [example]}), ("a", "b"))
     assert row["groups"] == [{"a": [[2, 4]], "b": []}, {"a": [], "b": [[0, 3]]}]
     data = Splits(pairs().info, {**pairs(), "train": [example, *pairs()["train"][1:]]})
     for suffix in TABLES:

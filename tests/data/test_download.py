@@ -17,8 +17,8 @@ from test_archives import special, tarred, zip_special, zipped
 from unirex.data import download as module
 from unirex.data.download import ADDRESSES, RECORD, Address, RemoteFile, download
 from unirex.data.download import http as fetching
-from unirex.data.download.progress import Bar
 from unirex.errors import UserError
+from unirex.files import Progress
 
 CONTENT = {"trees/train.txt": os.urandom(300_000), "trees/dev.txt": b"dev", "README": b"not data"}
 DATA = {"train.txt": CONTENT["trees/train.txt"], "dev.txt": b"dev"}
@@ -163,6 +163,12 @@ def assert_complete(root, data=DATA):
     assert {name: (root / "toy" / name).read_bytes() for name in data} == data
 
 
+def completes(root, data=DATA, **options):
+    """The download succeeds and leaves the dataset and nothing else."""
+    download("toy", root, progress=False, **options)
+    assert_complete(root, data)
+
+
 def refuses(root, *words, left=(), name="toy", **options):
     """The download fails with a message of these words and leaves only what is told."""
     with pytest.raises(UserError) as caught:
@@ -222,130 +228,111 @@ def test_of_several_files_those_that_came_are_not_fetched_again(site, monkeypatc
     last = site.files.pop("/dev.txt")
     refuses(root, "HTTP 404", left=["toy.part/", "toy.part/train.txt"])
     site.files["/dev.txt"] = last
-    download("toy", root, progress=False)
-    assert_complete(root)
+    completes(root)
     assert [one["path"] for one in site.asked] == ["/train.txt", "/dev.txt", "/dev.txt"]
 
 
 def test_a_body_without_a_length_arrives(unknown_toy, root):
     unknown_toy.length = False
-    download("toy", root, progress=False)
-    assert_complete(root)
+    completes(root)
 
 
 def test_a_chunked_body_arrives(toy, root):
     toy.chunked = True
-    download("toy", root, progress=False)
-    assert_complete(root)
+    completes(root)
 
 
 def test_the_root_is_made(toy, root):
-    download("toy", root / "new/data", progress=False)
-    assert_complete(root / "new/data")
+    completes(root / "new/data")
 
 
 def test_redirects_are_followed(toy, root):
     toy.files["/moved"] = toy.files.pop("/toy.tar.gz")
     toy.redirects["/toy.tar.gz"] = "/moved"
-    download("toy", root, progress=False)
-    assert_complete(root)
+    completes(root)
 
 
 # What is cut off, and goes on
 
 
-def cut_once(site, after=100_000):
+def cut_once(site, root):
     """One download that breaks off; then the server is well again."""
-    site.cut_after = after
+    site.cut_after = 100_000
     with pytest.raises(UserError, match=r"cut off after 100.0 kB of 30.*run the command again"):
-        download("toy", site.root, progress=False)
+        download("toy", root, progress=False)
     site.cut_after = None
 
 
 @pytest.mark.parametrize("known", ["toy", "unknown_toy"])
 def test_a_truncated_body_is_told_and_gone_on_from(request, root, known):
     site = request.getfixturevalue(known)
-    site.root = root
-    cut_once(site)
+    cut_once(site, root)
     assert tree(root) == RESUMABLE
     assert (root / "toy.part/toy.tar.gz.part").read_bytes() == site.files["/toy.tar.gz"][:100_000]
-    download("toy", root, progress=False)
-    assert_complete(root)
+    completes(root)
     assert site.asked[1]["Range"] == "bytes=100000-"
     assert site.asked[1]["If-Range"] == '"v1"'
 
 
 def test_a_date_will_do_where_there_is_no_exact_tag(toy, root):
-    toy.root, toy.tag, toy.date = root, 'W/"weak"', "Tue, 01 Jan 2019 00:00:00 GMT"
-    cut_once(toy)
-    download("toy", root, progress=False)
-    assert_complete(root)
+    toy.tag, toy.date = 'W/"weak"', "Tue, 01 Jan 2019 00:00:00 GMT"
+    cut_once(toy, root)
+    completes(root)
     assert toy.asked[1]["If-Range"] == toy.date
 
 
 def test_without_a_version_nothing_is_kept_and_it_begins_again(toy, root):
-    toy.root, toy.tag = root, None
-    cut_once(toy)
+    toy.tag = None
+    cut_once(toy, root)
     assert tree(root) == []
-    download("toy", root, progress=False)
-    assert_complete(root)
+    completes(root)
     assert "Range" not in toy.asked[1]
 
 
 def test_a_server_without_ranges_begins_again(unknown_toy, root):
-    unknown_toy.root, unknown_toy.ranges = root, False
-    cut_once(unknown_toy)
-    download("toy", root, progress=False)
-    assert_complete(root)
+    unknown_toy.ranges = False
+    cut_once(unknown_toy, root)
+    completes(root)
     assert len(unknown_toy.asked) == 2
 
 
 @pytest.mark.parametrize("if_range", [True, False], ids=["noticed", "not noticed"])
 def test_parts_of_two_versions_are_not_mixed(unknown_toy, root, tmp_path, if_range):
     site = unknown_toy
-    site.root, site.if_range = root, if_range
-    cut_once(site)
+    site.if_range = if_range
+    cut_once(site, root)
     news = {**CONTENT, "trees/train.txt": os.urandom(300_000)}
     site.files["/toy.tar.gz"] = tarred(tmp_path / "new.tar.gz", news).read_bytes()
     site.tag = '"v2"'
-    download("toy", root, progress=False)
-    assert_complete(root, {"train.txt": news["trees/train.txt"], "dev.txt": b"dev"})
+    completes(root, {"train.txt": news["trees/train.txt"], "dev.txt": b"dev"})
 
 
 def test_a_part_of_another_address_is_not_gone_on_from(toy, root):
-    toy.root = root
-    cut_once(toy)
+    cut_once(toy, root)
     note = root / "toy.part/toy.tar.gz.part.json"
     note.write_text(json.dumps({"url": "http://elsewhere/", "version": '"v1"'}))
-    download("toy", root, progress=False)
-    assert_complete(root)
+    completes(root)
     assert "Range" not in toy.asked[1]
 
 
 @pytest.mark.parametrize("note", ["", "[]", "{}", "\x00"])
 def test_a_part_without_a_readable_note_begins_again(toy, root, note):
-    toy.root = root
-    cut_once(toy)
+    cut_once(toy, root)
     (root / "toy.part/toy.tar.gz.part.json").write_text(note)
-    download("toy", root, progress=False)
-    assert_complete(root)
+    completes(root)
 
 
 def test_a_part_that_is_whole_is_taken(unknown_toy, root):
-    unknown_toy.root = root
-    cut_once(unknown_toy)
+    cut_once(unknown_toy, root)
     (root / "toy.part/toy.tar.gz.part").write_bytes(unknown_toy.files["/toy.tar.gz"])
-    download("toy", root, progress=False)
-    assert_complete(root)
+    completes(root)
     assert len(unknown_toy.asked) == 2  # the second was answered with 416: nothing more to send
 
 
 def test_a_part_that_is_too_long_begins_again(unknown_toy, root):
-    unknown_toy.root = root
-    cut_once(unknown_toy)
+    cut_once(unknown_toy, root)
     (root / "toy.part/toy.tar.gz.part").write_bytes(unknown_toy.files["/toy.tar.gz"] + b"more")
-    download("toy", root, progress=False)
-    assert_complete(root)
+    completes(root)
     assert len(unknown_toy.asked) == 3
 
 
@@ -353,8 +340,7 @@ def test_a_chunked_body_that_breaks_off_is_told(unknown_toy, root):
     unknown_toy.chunked, unknown_toy.cut_after = True, 50_000
     refuses(root, "cut off after", left=RESUMABLE)
     unknown_toy.cut_after = None
-    download("toy", root, progress=False)
-    assert_complete(root)
+    completes(root)
 
 
 def test_a_server_that_falls_silent_is_left(toy, root, monkeypatch):
@@ -363,8 +349,7 @@ def test_a_server_that_falls_silent_is_left(toy, root, monkeypatch):
     refuses(root, "cut off after 100.0 kB of", "nothing came for 0.2 s", left=RESUMABLE)
     toy.cut_after, toy.stall = None, False
     toy.patience.set()
-    download("toy", root, progress=False)
-    assert_complete(root)
+    completes(root)
 
 
 @contextmanager
@@ -390,8 +375,7 @@ def test_ctrl_c_while_it_comes(toy, root, monkeypatch):
     assert tree(root) == RESUMABLE
     there = (root / "toy.part/toy.tar.gz.part").stat().st_size
     assert 0 < there <= 3 * 2**14
-    download("toy", root, progress=False)
-    assert_complete(root)
+    completes(root)
     assert toy.asked[1]["Range"] == f"bytes={there}-"
 
 
@@ -406,8 +390,7 @@ def test_ctrl_c_after_it_came(toy, root, monkeypatch, step):
     with interrupted(monkeypatch, module, step, calls=1):
         download("toy", root, progress=False)
     assert tree(root) == FETCHED
-    download("toy", root, progress=False)
-    assert_complete(root)
+    completes(root)
     assert len(toy.asked) == 1  # nothing is fetched twice
 
 
@@ -422,13 +405,11 @@ def test_a_wrong_checksum_is_told(toy, root):
 
 
 def test_bytes_spoilt_before_a_cut_are_found_out(toy, root):
-    toy.root = root
-    cut_once(toy)
+    cut_once(toy, root)
     part = root / "toy.part/toy.tar.gz.part"
     part.write_bytes(b"?" + part.read_bytes()[1:])
     refuses(root, "wrong checksum")
-    download("toy", root, progress=False)
-    assert_complete(root)
+    completes(root)
 
 
 def test_a_wrong_length_is_told_before_anything_comes(toy, root):
@@ -524,8 +505,7 @@ def test_an_answer_that_makes_no_sense_is_told(toy, root, status):
 
 
 def test_an_error_keeps_what_came_before(toy, root):
-    toy.root = root
-    cut_once(toy)
+    cut_once(toy, root)
     toy.status = 503
     refuses(root, "HTTP 503", left=RESUMABLE)
 
@@ -572,8 +552,7 @@ def test_an_existing_folder_is_left_alone(toy, root):
 def test_force_replaces_it(toy, root):
     (root / "toy").mkdir()
     (root / "toy/mine.txt").write_text("mine")
-    download("toy", root, progress=False, force=True)
-    assert_complete(root)
+    completes(root, force=True)
 
 
 @pytest.mark.parametrize("fault", ["status", "cut", "unpack", "move"])
@@ -603,8 +582,7 @@ def test_force_replaces_a_link_and_not_what_it_points_to(toy, root, tmp_path):
     (tmp_path / "elsewhere/mine.txt").write_text("mine")
     (root / "toy").symlink_to(tmp_path / "elsewhere")
     refuses(root, "already there", left=["toy"])
-    download("toy", root, progress=False, force=True)
-    assert_complete(root)
+    completes(root, force=True)
     assert (tmp_path / "elsewhere/mine.txt").read_text() == "mine"
 
 
@@ -614,8 +592,7 @@ def test_a_run_killed_between_the_moves_is_put_right(toy, root):
     refuses(root, "already there", left=["toy/", "toy/mine.txt"])
     (root / "toy.part/replaced").mkdir(parents=True)
     (root / "toy.part/unpacked").mkdir()
-    download("toy", root, progress=False, force=True)
-    assert_complete(root)
+    completes(root, force=True)
 
 
 def test_a_change_at_the_source_is_noticed(unknown_toy, root, tmp_path):
@@ -626,8 +603,7 @@ def test_a_change_at_the_source_is_noticed(unknown_toy, root, tmp_path):
     refuses(root, "was changed at its source", "remove that download.json", force=True, left=left)
     (root / "toy" / RECORD).unlink()
     asked = len(unknown_toy.asked)
-    download("toy", root, progress=False, force=True)
-    assert_complete(root)
+    completes(root, force=True)
     assert len(unknown_toy.asked) == asked
 
 
@@ -635,8 +611,7 @@ def test_a_change_at_the_source_is_noticed(unknown_toy, root, tmp_path):
 def test_a_record_of_somebody_else_says_nothing(unknown_toy, root, record):
     download("toy", root, progress=False)
     (root / "toy" / RECORD).write_text(record)
-    download("toy", root, progress=False, force=True)
-    assert_complete(root)
+    completes(root, force=True)
 
 
 def test_one_download_at_a_time(toy, root):
@@ -645,8 +620,7 @@ def test_one_download_at_a_time(toy, root):
     with (root / "toy.part/lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         refuses(root, "being downloaded already", left=["toy.part/", "toy.part/lock"])
-    download("toy", root, progress=False)
-    assert_complete(root)
+    completes(root)
 
 
 def test_a_root_that_is_a_file_is_told(toy, tmp_path):
@@ -659,8 +633,7 @@ def test_a_root_that_is_a_file_is_told(toy, tmp_path):
 
 
 def test_plain_lines_where_there_is_no_terminal(unknown_toy, root, capsys):
-    unknown_toy.root = root
-    cut_once(unknown_toy)
+    cut_once(unknown_toy, root)
     download("toy", root)
     out, err = capsys.readouterr()
     assert out == ""
@@ -671,10 +644,15 @@ def test_plain_lines_where_there_is_no_terminal(unknown_toy, root, capsys):
     assert third.startswith(f"toy.tar.gz: sha256 {sha256}; none is published")
 
 
-def test_a_bar_on_a_terminal(toy, root, capsys, monkeypatch):
+def terminal(monkeypatch):
     monkeypatch.setenv("FORCE_COLOR", "1")
-    used = []
-    monkeypatch.setattr(Bar, "advance", lambda self, more: used.append(more))
+    monkeypatch.setattr(Progress, "_on_terminal", lambda self: True)
+
+
+def test_a_bar_on_a_terminal(toy, root, capsys, monkeypatch):
+    terminal(monkeypatch)
+    advance, used = Progress.advance, []
+    monkeypatch.setattr(Progress, "advance", lambda self, more: used.append(more) or advance(self, more))
     download("toy", root)
     out, err = capsys.readouterr()
     assert out == ""
@@ -684,28 +662,17 @@ def test_a_bar_on_a_terminal(toy, root, capsys, monkeypatch):
 
 
 def test_a_bar_goes_away_when_it_fails(toy, root, capsys, monkeypatch):
-    monkeypatch.setenv("FORCE_COLOR", "1")
+    terminal(monkeypatch)
     toy.cut_after = 100_000
     with pytest.raises(UserError, match="cut off"):
         download("toy", root)
-    assert capsys.readouterr().err.endswith("\x1b[?25h")  # the cursor is back
+    hidden, _, shown = capsys.readouterr().err.rpartition("\x1b[?25l")
+    assert hidden and "\x1b[?25h" in shown  # the cursor is back
 
 
 def test_nothing_is_said_if_nobody_wants_to_hear(toy, root, capsys):
     download("toy", root, progress=False)
     assert capsys.readouterr() == ("", "")
-
-
-def test_big_files_are_told_by_tenths(capsys):
-    from unirex.data.download.progress import Lines
-
-    lines = Lines()
-    lines.start("big.zip", done=0, total=10**9)
-    for _ in range(1000):
-        lines.advance(10**6)
-    said = capsys.readouterr().err.splitlines()
-    assert len(said) == 11
-    assert said[1] == "big.zip: 100.0 MB of 1.0 GB"
 
 
 # The addresses

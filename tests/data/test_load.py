@@ -1,6 +1,5 @@
 """One door to all datasets: a name, a file or a folder."""
 
-import json
 import subprocess
 import sys
 import types
@@ -8,15 +7,11 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from data_files import write_rows
 
 from unirex.data import DATASETS, FORMATS, DatasetInfo, Example, Splits, load_dataset, load_records
-from unirex.data.formats.table import Columns, Record
+from unirex.data.formats.table import Columns, DatasetRecord
 from unirex.errors import UserError
-
-
-def write(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
 
 
 def rows(count=20, **more):
@@ -28,7 +23,7 @@ def ids(data):
 
 
 def test_a_file_is_split_by_seed(tmp_path):
-    path = write(tmp_path / "reviews.jsonl", rows(60))
+    path = write_rows(tmp_path / "reviews.jsonl", rows(60))
     data = load_dataset(path, seed=1)
     assert data.info == DatasetInfo("reviews", ("a", "b"), "text", "accuracy")
     assert {name: len(part) for name, part in data.items()} == {"train": 48, "dev": 6, "test": 6}
@@ -37,24 +32,24 @@ def test_a_file_is_split_by_seed(tmp_path):
 
 def test_the_split_column_decides(tmp_path):
     content = rows(4, split="Training") + rows(2, split="valid") + rows(2, split="heldout")
-    data = load_dataset(write(tmp_path / "data.jsonl", content))
+    data = load_dataset(write_rows(tmp_path / "data.jsonl", content))
     assert {name: len(part) for name, part in data.items()} == {"train": 4, "dev": 2, "test": 2}
 
 
 def test_dev_is_carved_and_test_left_absent(tmp_path):
-    data = load_dataset(write(tmp_path / "data.jsonl", rows(40, split="train")))
+    data = load_dataset(write_rows(tmp_path / "data.jsonl", rows(40, split="train")))
     assert {name: len(part) for name, part in data.items()} == {"train": 36, "dev": 4}
 
 
 def test_a_row_without_split_among_others(tmp_path):
-    path = write(tmp_path / "data.jsonl", rows(4, split="train") + rows(1))
+    path = write_rows(tmp_path / "data.jsonl", rows(4, split="train") + rows(1))
     with pytest.raises(UserError, match=r"data\.jsonl:5: the row has no split"):
         load_dataset(path)
 
 
 def test_columns_and_rationale_format(tmp_path):
     content = [{"body": "a b", "stars": n % 2, "rationale": [0, 1]} for n in range(20)]
-    path = write(tmp_path / "data.jsonl", content)
+    path = write_rows(tmp_path / "data.jsonl", content)
     data = load_dataset(path, columns={"text": "body", "label": "stars"}, rationale_format="words")
     assert data.info.labels == (0, 1)
     assert data["train"][0].rationale == (((0, 1), (2, 3)),)
@@ -63,9 +58,9 @@ def test_columns_and_rationale_format(tmp_path):
 
 
 def test_a_folder_of_splits(tmp_path):
-    write(tmp_path / "train.jsonl", rows(10))
-    write(tmp_path / "val.ndjson", rows(4))
-    write(tmp_path / "test.jsonl", rows(2))
+    write_rows(tmp_path / "train.jsonl", rows(10))
+    write_rows(tmp_path / "val.ndjson", rows(4))
+    write_rows(tmp_path / "test.jsonl", rows(2))
     (tmp_path / "README.md").write_text("hello")
     data = load_dataset(tmp_path)
     assert {name: len(part) for name, part in data.items()} == {"train": 10, "dev": 4, "test": 2}
@@ -73,7 +68,7 @@ def test_a_folder_of_splits(tmp_path):
 
 
 def test_a_folder_with_train_only(tmp_path):
-    write(tmp_path / "train.jsonl", rows(20))
+    write_rows(tmp_path / "train.jsonl", rows(20))
     assert {name: len(part) for name, part in load_dataset(tmp_path).items()} == {"train": 18, "dev": 2}
 
 
@@ -100,7 +95,7 @@ def test_a_folder_with_train_only(tmp_path):
 )
 def test_folders_that_do_not_fit(tmp_path, files, message):
     for name, content in files.items():
-        write(tmp_path / name, content)
+        write_rows(tmp_path / name, content)
     with pytest.raises(UserError, match=message):
         load_dataset(tmp_path)
 
@@ -115,7 +110,7 @@ def test_folders_that_do_not_fit(tmp_path, files, message):
 )
 def test_files_that_cannot_be_learnt_from(tmp_path, content, message):
     with pytest.raises(UserError, match=message):
-        load_dataset(write(tmp_path / "data.jsonl", content))
+        load_dataset(write_rows(tmp_path / "data.jsonl", content))
 
 
 def test_an_unknown_name():
@@ -137,8 +132,6 @@ def test_known_names_are_imported_when_asked_for(monkeypatch):
     monkeypatch.setitem(sys.modules, "planted_dataset", module)
     monkeypatch.setitem(DATASETS, "planted", "planted_dataset")
     assert load_dataset("planted", seed=4).info.name == "planted 4"
-    with pytest.raises(UserError, match="columns are for files"):
-        load_dataset("planted", columns={"text": "body"})
 
 
 def test_importing_data_is_light():
@@ -237,7 +230,9 @@ def formats(monkeypatch):
 
         def read(path, *, columns, annotators, name=name):
             calls.append((name, path, columns, annotators))
-            return [Record(f"{path}:{n}", None, Example(str(n), ("x",), "ab"[n % 2])) for n in range(20)]
+            return [
+                DatasetRecord(f"{path}:{n}", None, Example(str(n), ("x",), "ab"[n % 2])) for n in range(20)
+            ]
 
         module.read, module.is_saved = read, lambda folder: (folder / "dataset_info.json").exists()
         monkeypatch.setitem(sys.modules, f"planted_{name}", module)
@@ -258,7 +253,7 @@ ENTITY = {"start_offset": 0, "end_offset": 1, "label": "a"}
     ],
 )
 def test_formats_are_seen_from_the_content(tmp_path, formats, name, content, found):
-    path = write(tmp_path / name, content)
+    path = write_rows(tmp_path / name, content)
     assert load_dataset(path).info == DatasetInfo("data", ("a", "b"))
     assert formats == [(found, path, Columns(), "union")]
 
@@ -267,12 +262,12 @@ def test_formats_are_seen_from_the_content(tmp_path, formats, name, content, fou
     "more", [{"entities": []}, {"entities": ["Bonn"]}, {"entities": [{"start": 0}]}, {"entities": "none"}, {}]
 )
 def test_other_lines_are_a_table(tmp_path, formats, more):
-    assert len(load_dataset(write(tmp_path / "data.jsonl", rows(20, **more)))["train"]) == 16
+    assert len(load_dataset(write_rows(tmp_path / "data.jsonl", rows(20, **more)))["train"]) == 16
     assert formats == []
 
 
 def test_a_format_by_name(tmp_path, formats):
-    path = write(tmp_path / "data.jsonl", rows())
+    path = write_rows(tmp_path / "data.jsonl", rows())
     load_dataset(str(path), format="doccano", columns={"label": "class"}, annotators="majority")
     assert formats == [("doccano", path, Columns(label="class"), "majority")]
     assert len(load_records(path, format="prodigy")) == len(load_records(path)) == 20
@@ -281,14 +276,14 @@ def test_a_format_by_name(tmp_path, formats):
 
 
 def test_a_saved_dataset_is_a_folder_or_an_id(tmp_path, formats):
-    write(tmp_path / "dataset_info.json", [])
+    write_rows(tmp_path / "dataset_info.json", [])
     load_dataset(tmp_path)
     assert load_dataset("someone/reviews", format="huggingface").info.name == "reviews"
     assert [call[:2] for call in formats] == [("huggingface", tmp_path), ("huggingface", "someone/reviews")]
 
 
 def test_settings_a_format_has_no_use_for(tmp_path, formats):
-    path = write(tmp_path / "data.jsonl", rows())
+    path = write_rows(tmp_path / "data.jsonl", rows())
     with pytest.raises(UserError, match=r"format 'table': unknown option 'annotators'; .*rationale_format"):
         load_dataset(path, annotators="majority")
     with pytest.raises(UserError, match="format 'table': unknown option 'sizes'"):
@@ -298,17 +293,15 @@ def test_settings_a_format_has_no_use_for(tmp_path, formats):
 
 
 def test_what_a_reader_leaves_out_is_told(tmp_path, monkeypatch, formats):
-    path = write(tmp_path / "data.json", [])
+    path = write_rows(tmp_path / "data.json", [])
     planted = sys.modules["planted_label-studio"]
     example = Example("1", ("x",), "a")
+    first = DatasetRecord("here", None, example)
     for records, message in [
-        ([Record("here", None, Example("1", ("x",)))], "here: 'label' is missing"),
-        ([Record("here", None, example), Record("there", None, example)], "there: duplicate id '1'"),
-        ([Record("here", None, example), Record("there", "train", example)], "here: the row has no split"),
-        (
-            [Record("here", None, example), Record("there", None, Example("2", ("x", "y"), "a"))],
-            "there: 2 texts",
-        ),
+        ([DatasetRecord("here", None, Example("1", ("x",)))], "here: 'label' is missing"),
+        ([first, DatasetRecord("there", None, example)], "there: duplicate id '1'"),
+        ([first, DatasetRecord("there", "train", example)], "here: the row has no split"),
+        ([first, DatasetRecord("there", None, Example("2", ("x", "y"), "a"))], "there: 2 texts"),
         ([], "no example that could be read"),
     ]:
         monkeypatch.setattr(planted, "read", lambda path, *, columns, records=records: records)
@@ -322,7 +315,7 @@ def test_a_name_with_a_format(tmp_path, monkeypatch):
     with pytest.raises(UserError, match="'sst' is no file or folder here, but a dataset by name"):
         load_dataset("sst", format="table")
     (tmp_path / "sst").mkdir()
-    write(tmp_path / "sst" / "train.jsonl", rows())
+    write_rows(tmp_path / "sst" / "train.jsonl", rows())
     assert load_dataset("sst", format="table").info.name == "sst"
 
 
@@ -338,7 +331,7 @@ def eraser(folder):
         for n in range(20)
     ]  # fmt: skip
     for name in ("train", "val"):
-        write(folder / f"{name}.jsonl", content[:10] if name == "train" else content[10:])
+        write_rows(folder / f"{name}.jsonl", content[:10] if name == "train" else content[10:])
     return folder
 
 
@@ -354,7 +347,7 @@ def test_an_eraser_folder_brings_its_own_splits(tmp_path):
 
 def test_a_file_is_no_eraser_folder(tmp_path):
     with pytest.raises(UserError):
-        load_dataset(write(tmp_path / "data.jsonl", rows()), format="eraser")
+        load_dataset(write_rows(tmp_path / "data.jsonl", rows()), format="eraser")
 
 
 def test_a_dataset_tells_how_it_was_read(planted, tmp_path):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unirex.data.formats.offsets import char_spans, check_offsets, differs, find_unit
+from unirex.data.formats.offsets import char_spans, check_offsets, guess_unit, unit_matters
 from unirex.errors import UserError
 
 TEXT = "so 😀 good"  # characters: 😀 at 3, "good" 5 to 9; UTF-16: 😀 at 3 to 5, "good" 6 to 10
@@ -26,7 +26,7 @@ def test_any_span_survives(text, data):
     end = data.draw(st.integers(start + 1, len(text)))
     pair = [units(text[:start]), units(text[:end])]
     assert char_spans([pair], text, unit="utf-16") == ((start, end),)
-    assert differs(text) == (units(text) != len(text))
+    assert unit_matters(text) == (units(text) != len(text))
 
 
 @pytest.mark.parametrize(
@@ -48,16 +48,18 @@ def test_what_is_no_place(pair, message):
 
 
 def test_the_unit_in_which_marks_keep_to_words():
-    assert find_unit([([[6, 10]], TEXT)], otherwise="characters") == "utf-16"
-    assert find_unit([([[5, 9]], TEXT)], otherwise="utf-16") == "characters"
-    assert find_unit([([[6, 10], [0, 2]], TEXT), ([[5, 8]], "it is bad")], otherwise="characters") == "utf-16"
+    assert guess_unit([([[6, 10]], TEXT)], otherwise="characters") == "utf-16"
+    assert guess_unit([([[5, 9]], TEXT)], otherwise="utf-16") == "characters"
+    assert (
+        guess_unit([([[6, 10], [0, 2]], TEXT), ([[5, 8]], "it is bad")], otherwise="characters") == "utf-16"
+    )
     for otherwise in ("characters", "utf-16"):
-        assert find_unit([([[0, 2]], TEXT), ([[1, 2]], "plain")], otherwise=otherwise) == otherwise
+        assert guess_unit([([[0, 2]], TEXT), ([[1, 2]], "plain")], otherwise=otherwise) == otherwise
 
 
 def test_an_impossible_reading_loses():
-    assert find_unit([([[4, 8]], TEXT)], otherwise="utf-16") == "characters"  # 4 is half a surrogate pair
-    assert find_unit([([[7, 10]], TEXT)], otherwise="characters") == "utf-16"  # 10 is beyond the characters
+    assert guess_unit([([[4, 8]], TEXT)], otherwise="utf-16") == "characters"  # 4 is half a surrogate pair
+    assert guess_unit([([[7, 10]], TEXT)], otherwise="characters") == "utf-16"  # 10 is beyond the characters
 
 
 def test_unknown_ways():

@@ -1,36 +1,15 @@
 """Rows with several texts, or with choices, mean what their columns say in every kind of file."""
 
-import csv
-import json
-
-import pyarrow as pa
 import pytest
-from pyarrow import parquet
+from data_files import write_rows as write
 
 from unirex.data import load_dataset
-from unirex.data.formats.table import Columns, pick, read_inputs, read_records
+from unirex.data.formats.table import Columns, read_inputs, read_records, resolve_choice
 from unirex.data.validate import collecting
 from unirex.errors import UserError
 
 NLI = Columns(text="premise,hypothesis")
 QUIZ = {"text": "Where do fish live?", "choices": ["in water", "in trees", "in books"]}
-
-
-def write(path, rows):
-    if path.suffix == ".parquet":
-        parquet.write_table(pa.Table.from_pylist(rows), path)
-    elif path.suffix == ".csv":
-        with path.open("w", newline="") as file:
-            writer = csv.DictWriter(file, rows[0])
-            writer.writeheader()
-            writer.writerows({key: plain(cell) for key, cell in row.items()} for row in rows)
-    else:
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
-
-
-def plain(cell):
-    return json.dumps(cell) if isinstance(cell, list | dict) else cell
 
 
 def pair(n=0, **more):
@@ -109,7 +88,7 @@ def test_choices_are_a_list(tmp_path, suffix):
 
 @pytest.mark.parametrize("label", ["C", 2, "2", 2.0, "in books", " in books "])
 def test_ways_to_name_the_right_choice(label):
-    assert pick(label, QUIZ["choices"]) == "C"
+    assert resolve_choice(label, QUIZ["choices"]) == "C"
 
 
 @pytest.mark.parametrize(
@@ -127,7 +106,7 @@ def test_ways_to_name_the_right_choice(label):
 )
 def test_labels_that_mean_no_choice_or_two(label, choices, message):
     with pytest.raises(UserError, match=message):
-        pick(label, choices)
+        resolve_choice(label, choices)
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unirex.data.check import Repeats, count, faults, repeats
+from unirex.data.check import Repeats, count_repeats, faults, repeats
 from unirex.data.example import DatasetInfo, Example, Splits
-from unirex.data.statistics import Tokens, count_tokens, hold_gold, statistics
+from unirex.data.statistics import TokenCounter, count_tokens, gold_flags, statistics
 
 INFO = DatasetInfo("films", ("neg", "pos"))
 TRAIN = [
@@ -23,7 +23,7 @@ TEST = [Example("5", ("one two three four five six",), "pos")]
 DATA = Splits(INFO, {"train": TRAIN, "dev": [], "test": TEST})
 
 
-def letters(limit: int) -> Tokens:
+def letters(limit: int) -> TokenCounter:
     """A tokenizer whose tokens are pairs of letters, with a special token around and between texts."""
 
     def keep(counts, room):
@@ -32,7 +32,7 @@ def letters(limit: int) -> Tokens:
     def cut(texts):
         return {text: [found.span() for found in re.finditer(r"\w\w?", text)] for text in texts}
 
-    return Tokens(cut=cut, special=lambda texts: texts + 1, keep=keep, limit=limit)
+    return TokenCounter(tokenize=cut, special=lambda texts: texts + 1, truncate=keep, limit=limit)
 
 
 def one(text="a film", **changes):
@@ -98,7 +98,7 @@ def test_a_piece_is_gold_if_it_holds_a_marked_character_that_is_no_blank(text, s
     spans = [span for span in spans if span[0] < span[1] <= len(text)]
     marked = {at for start, end in spans for at in range(start, end) if not text[at].isspace()}
     pieces = [(start, min(start + 3, len(text))) for start in range(0, len(text), 3)]
-    assert hold_gold(pieces, text, spans) == [bool(marked & set(range(*piece))) for piece in pieces]
+    assert gold_flags(pieces, text, spans) == [bool(marked & set(range(*piece))) for piece in pieces]
 
 
 def test_repeats_whatever_their_case_and_blanks():
@@ -109,7 +109,7 @@ def test_repeats_whatever_their_case_and_blanks():
         ("1", "0", False),
         ("3", "0", True),
     ]
-    assert count(found) == Repeats(same=1, conflicting=1)
+    assert count_repeats(found) == Repeats(same=1, conflicting=1)
 
 
 def test_a_repeat_conflicts_if_any_earlier_one_is_labelled_otherwise():

@@ -1,10 +1,10 @@
-"""The folder for what is worked out once and kept between runs.
+"""The cache folder: results that are computed once and reused by later runs.
 
 ```
-<cache>/<kind>/<key>     an entry; its key, 64 hexadecimal digits, says what it was worked out from
+<cache>/<kind>/<key>     an entry; its key, 64 hexadecimal digits, is a digest of what it was computed from
 ```
-Each kind of thing has a folder of its own. An entry appears there whole or not at all, however many
-processes are at it, and may vanish at any time: whoever misses one works it out again.
+Entries are added atomically, however many processes write at once, and may be deleted at any time: a missing
+entry is computed again.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ ENTRY = re.compile(r"[0-9a-f]{64}(\.|$)")  # with a suffix while it is being wri
 
 
 def cache_folder() -> Path | None:
-    """Where things may be kept: what UNIREX_CACHE names, else `~/.cache/unirex`; None if it says `off`."""
+    """The folder that UNIREX_CACHE names, else `~/.cache/unirex`; None if UNIREX_CACHE is `off`."""
     given = os.environ.get(VARIABLE)
     shared = os.environ.get("XDG_CACHE_HOME", "")
     try:
         if given is not None:
             return None if given.strip().lower() in OFF else Path(given).expanduser().absolute()
-        # The standard wants relative paths ignored.
+        # The XDG standard requires relative paths to be ignored.
         return (Path(shared) if Path(shared).is_absolute() else Path.home() / ".cache") / "unirex"
     except RuntimeError:  # a user without a home
         return None
 
 
-def keep(entry: Path, write: Callable[[Path], object], *, intact: Callable[[Path], bool]) -> bool:
+def add_entry(entry: Path, write: Callable[[Path], object], *, intact: Callable[[Path], bool]) -> bool:
     """Let `write` fill a new folder and make it the entry, unless another process was faster.
 
-    An entry that is there and not `intact` is replaced. Where nothing can be written there is a warning,
-    once, and False: the work can go on without.
+    An existing entry that is not `intact` is replaced. If nothing can be written, this warns once and returns
+    False: the caller can continue without a cache.
     """
     draft = entry.with_name(f"{entry.name}.{secrets.token_hex(8)}")
     try:
@@ -75,17 +75,17 @@ def _warn(message: str) -> None:
 
 
 def cache_size() -> int:
-    """How many bytes are kept."""
+    """Total size of the entries in bytes."""
     return sum(map(_bytes, _entries()))
 
 
 def clear_cache() -> int:
-    """Remove every entry, and nothing else that lies in the folder; how many bytes they were."""
+    """Remove all entries, and nothing else in the folder; returns their size in bytes."""
     size = cache_size()
     for entry in _entries():
         try:
             _remove(entry)
-        except FileNotFoundError:  # somebody else cleared it, or finished writing it
+        except FileNotFoundError:  # another process removed it, or finished writing it
             continue
         except OSError as error:
             raise UserError(f"{entry}: cannot be removed: {error.strerror or error}") from None
@@ -98,13 +98,13 @@ def _entries() -> list[Path]:
 
 
 def _bytes(entry: Path) -> int:
-    sizes = 0
+    size = 0
     for path in (entry, *entry.rglob("*")):
         try:
-            sizes += path.stat().st_size if path.is_file() else 0
-        except FileNotFoundError:  # just now removed
+            size += path.stat().st_size if path.is_file() else 0
+        except FileNotFoundError:  # removed by another process meanwhile
             continue
-    return sizes
+    return size
 
 
 def _remove(path: Path) -> None:

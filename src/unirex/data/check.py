@@ -1,4 +1,4 @@
-"""What can be wrong with a dataset although each of its rows reads well: repeats, leaks, odd marks."""
+"""Faults of a dataset whose rows are all readable: repeated texts, conflicting labels, misplaced spans."""
 
 from __future__ import annotations
 
@@ -14,50 +14,57 @@ from unirex.data.example import DatasetInfo, Example, Rationale, Splits, choice_
 
 @dataclass(frozen=True, slots=True)
 class Repeats:
-    """How many examples were met before, by what the earlier ones are labelled."""
+    """Number of repeated examples, by the labels of the earlier ones."""
 
-    same: int = 0  # all of them as this one
-    conflicting: int = 0  # at least one of them otherwise
+    same: int = 0  # all have the same label
+    conflicting: int = 0  # at least one has another label
 
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """An example, and the first earlier one that says the same (of another label, if any is)."""
+    """An example and the first earlier one with the same texts, preferably one with another label."""
 
     example: Example
     before: Example
 
     @property
     def conflicting(self) -> bool:
-        """Whether the two are labelled differently, so that one of them must be wrong."""
+        """Whether the labels differ, so that one of them must be wrong."""
         return self.example.label != self.before.label
 
 
 def repeats(examples: Sequence[Example], *, after: Sequence[Example] | None = None) -> Iterator[Repeat]:
     """The examples that repeat one of `after`; without it, an earlier one among themselves.
 
-    Two examples are the same if their segments and choices are, whatever their case and blanks.
+    Two examples are the same if their segments and choices are equal but for case and whitespace.
     """
     seen: dict[bytes, list[Example]] = {}  # one example of each label
     for example in after or ():
-        _note(seen, example)
+        _add(seen, example)
     for example in examples:
-        known = seen.get(content(example), [])
-        if known:
-            yield Repeat(example, next((one for one in known if one.label != example.label), known[0]))
+        earlier = seen.get(_content_key(example), [])
+        if earlier:
+            others = (other for other in earlier if other.label != example.label)
+            yield Repeat(example, next(others, earlier[0]))
         if after is None:
-            _note(seen, example)
+            _add(seen, example)
 
 
-def count(found: Iterable[Repeat]) -> Repeats:
-    """Repeats as numbers."""
-    flags = [one.conflicting for one in found]
+def count_repeats(found: Iterable[Repeat]) -> Repeats:
+    """Number of repeats with the same and with conflicting labels."""
+    flags = [repeat.conflicting for repeat in found]
     return Repeats(same=flags.count(False), conflicting=flags.count(True))
 
 
-def content(example: Example) -> bytes:
-    """What an example says, in sixteen bytes: equal for examples that differ in case and blanks only."""
-    digest = blake2b(digest_size=16)  # a text may be a book, and there may be a million of them
+def _add(seen: dict[bytes, list[Example]], example: Example) -> None:
+    earlier = seen.setdefault(_content_key(example), [])
+    if all(other.label != example.label for other in earlier):
+        earlier.append(example)
+
+
+def _content_key(example: Example) -> bytes:
+    """Sixteen bytes that are equal for examples that differ only in case and whitespace."""
+    digest = blake2b(digest_size=16)  # not the texts: they may be books, and there may be a million
     for texts in (example.segments, example.choices or ()):
         for text in texts:
             digest.update(_normalised(text))
@@ -65,38 +72,37 @@ def content(example: Example) -> bytes:
     return digest.digest()
 
 
-def _note(seen: dict[bytes, list[Example]], example: Example) -> None:
-    known = seen.setdefault(content(example), [])
-    if all(one.label != example.label for one in known):
-        known.append(example)
-
-
-@lru_cache(maxsize=64)  # one document often serves many questions in a row
+@lru_cache(maxsize=64)  # consecutive examples often share a document
 def _normalised(text: str) -> bytes:
     return " ".join(text.casefold().split()).encode("utf-8", "surrogatepass") + b"\0"
 
 
 def faults(data: Splits, places: Mapping[str, str] | None = None) -> Iterator[str]:
-    """Every fault in what was read, each with the place, the split and the id of the example it is in."""
-    where = {name: f"{place}: " for name, place in (places or {}).items()}
-    known = {example.label for example in data.get("train", ())}
+    """All faults of a dataset, each with the place, split and id of its example.
+
+    Args:
+        data: the examples that could be read.
+        places: where each example is in the files, by id.
+    """
+    prefixes = {name: f"{place}: " for name, place in (places or {}).items()}
+    train_labels = {example.label for example in data.get("train", ())}
     if "train" not in data:
         yield "there is no train split"
     for split, examples in data.items():
         if not examples:
             yield f"{split} is empty"
-        yield from _twice(split, examples)
+        yield from _duplicate_ids(split, examples)
         for example in examples:
-            for fault in _of_example(example, data.info):
-                yield f"{where.get(example.id, '')}{split}, example '{example.id}': {fault}"
-            # A letter that train never shows is no fault: every choice is read in the same way.
-            if known and example.choices is None and example.label not in known:
-                told = f"label {example.label!r} is not in train"
-                yield f"{where.get(example.id, '')}{split}, example '{example.id}': {told}"
-    yield from _conflicts(data, where)
+            location = f"{prefixes.get(example.id, '')}{split}, example '{example.id}'"
+            for fault in _example_faults(example, data.info):
+                yield f"{location}: {fault}"
+            # With choices a letter that is not in train is no fault: all choices are read alike.
+            if train_labels and example.choices is None and example.label not in train_labels:
+                yield f"{location}: label {example.label!r} is not in train"
+    yield from _conflicting_labels(data, prefixes)
 
 
-def _twice(split: str, examples: Sequence[Example]) -> Iterator[str]:
+def _duplicate_ids(split: str, examples: Sequence[Example]) -> Iterator[str]:
     seen: set[str] = set()
     for example in examples:
         if example.id in seen:
@@ -104,31 +110,32 @@ def _twice(split: str, examples: Sequence[Example]) -> Iterator[str]:
         seen.add(example.id)
 
 
-def _conflicts(data: Splits, where: Mapping[str, str]) -> Iterator[str]:
-    """A text that is labelled one way in one split and another way in another: one of them is wrong."""
+def _conflicting_labels(data: Splits, prefixes: Mapping[str, str]) -> Iterator[str]:
+    """Texts that have one label in one split and another label in another."""
     for first, later in combinations(data, 2):
-        for one in repeats(data[later], after=data[first]):
-            if one.conflicting:
+        for repeat in repeats(data[later], after=data[first]):
+            if repeat.conflicting:
+                example, before = repeat.example, repeat.before
                 yield (
-                    f"{where.get(one.example.id, '')}{later}, example '{one.example.id}': "
-                    f"labelled {one.example.label!r}, but the same text is {one.before.label!r} in {first} "
-                    f"(example '{one.before.id}')"
+                    f"{prefixes.get(example.id, '')}{later}, example '{example.id}': "
+                    f"labelled {example.label!r}, but the same text is {before.label!r} in {first} "
+                    f"(example '{before.id}')"
                 )
 
 
-def _of_example(example: Example, info: DatasetInfo) -> Iterator[str]:
+def _example_faults(example: Example, info: DatasetInfo) -> Iterator[str]:
     if not any(text.strip() for text in example.segments):
         yield "there is no text in it"
     labels = info.labels if example.choices is None else tuple(map(choice_label, range(len(example.choices))))
     if example.label is not None and example.label not in labels:
         yield f"label {example.label!r} is none of {', '.join(map(repr, labels))}"
     if example.rationale is not None:
-        yield from _of_rationale(example, example.rationale, info, "rationale")
+        yield from _rationale_faults(example, example.rationale, info, "rationale")
     for number, group in enumerate(example.groups, 1):
-        yield from _of_rationale(example, group, info, f"group {number}")
+        yield from _rationale_faults(example, group, info, f"group {number}")
 
 
-def _of_rationale(example: Example, rationale: Rationale, info: DatasetInfo, name: str) -> Iterator[str]:
+def _rationale_faults(example: Example, rationale: Rationale, info: DatasetInfo, name: str) -> Iterator[str]:
     if len(rationale) != len(example.segments):
         yield f"{name} is of {len(rationale)} segments, but the example has {len(example.segments)}"
         return
@@ -136,12 +143,12 @@ def _of_rationale(example: Example, rationale: Rationale, info: DatasetInfo, nam
         if spans and info.rationale_segments is not None and number not in info.rationale_segments:
             yield f"{name} marks segment {number + 1}, which cannot carry one"
         for start, end in spans:
-            fault = _of_span(text, start, end)
+            fault = _span_fault(text, start, end)
             if fault:
                 yield f"{name} span [{start}, {end}] of segment {number + 1} {fault}"
 
 
-def _of_span(text: str, start: int, end: int) -> str | None:
+def _span_fault(text: str, start: int, end: int) -> str | None:
     if start >= end:
         return "is empty"
     if start < 0 or end > len(text):

@@ -1,4 +1,4 @@
-"""A dataset written out again: as a table that can be read back, or as tasks for people to annotate."""
+"""Write a dataset to a file: a table that can be read back, or annotation tasks for Label Studio."""
 
 from __future__ import annotations
 
@@ -14,40 +14,47 @@ from unirex.data.validate import exists, label_kind
 from unirex.errors import UserError, unknown
 from unirex.files import replace_file, write_file
 
-OPTIONAL = ("rationale", "choices", "groups")  # columns left out where no example has one
-OWN = ("id", "split", "label", *OPTIONAL)  # columns that are not texts
-SETUP = ".xml"  # of a Label Studio project, beside its tasks
+OPTIONAL = ("rationale", "choices", "groups")  # columns left out if no example has one
+RESERVED = ("id", "split", "label", *OPTIONAL)  # columns that are not texts
+TASKS_SUFFIX, CONFIG_SUFFIX = ".json", ".xml"  # Label Studio: tasks, and their labelling interface
 BATCH = 1024  # rows of a Parquet file in memory at once
-
-Row = dict[str, Any]
 
 
 def convert(
     data: Splits, target: str | Path, *, split: str | None = None, names: Sequence[str] = ()
 ) -> list[Path]:
-    """Write the examples, or those of one split, to a new file of the kind its suffix says.
+    """Write the examples, or those of one split, to a new file in the format of its suffix.
 
-    Rationales are written as character spans, those of several texts by the names of their columns. `names`
-    are these columns; without them one text is `text` and several are `segment_1`, `segment_2`, …
+    Rationales are written as character spans; for several texts, by column name. `names` are the columns of
+    the texts; by default one text is `text` and several are `segment_1`, `segment_2`, …
     """
     path = check_target(target)
-    chosen = _chosen(data, split)
-    return KINDS[path.suffix.lower()](path, chosen, text_columns(chosen, names))
+    if split is not None:
+        if split not in data:
+            raise unknown("split", split, data)
+        data = Splits(data.info, {split: data[split]})
+    names = text_columns(data, names)
+    if path.suffix.lower() == TASKS_SUFFIX:
+        return write_label_studio(path, data, names)
+    write = TABLE_WRITERS[path.suffix.lower()]
+    replace_file(path, lambda draft: write(draft, data, names))
+    return [path]
 
 
 def check_target(target: str | Path) -> Path:
-    """A file of a kind that can be written, where there is none yet."""
+    """The path of the file to write; its suffix must be known and nothing may be overwritten."""
     path = Path(target)
-    if path.suffix.lower() not in KINDS:
-        raise UserError(f"{path}: unsupported suffix '{path.suffix}'; supported: {', '.join(KINDS)}")
-    for one in (path, path.with_suffix(SETUP)) if path.suffix.lower() == ".json" else (path,):
-        if exists(one):
-            raise UserError(f"{one} exists already; move it away or choose another name.")
+    suffix, known = path.suffix.lower(), (*TABLE_WRITERS, TASKS_SUFFIX)
+    if suffix not in known:
+        raise UserError(f"{path}: unsupported suffix '{path.suffix}'; supported: {', '.join(known)}")
+    for file in (path, path.with_suffix(CONFIG_SUFFIX)) if suffix == TASKS_SUFFIX else (path,):
+        if exists(file):
+            raise UserError(f"{file} exists already; move it away or choose another name.")
     return path
 
 
 def text_names(count: int) -> tuple[str, ...]:
-    """Names for so many texts.
+    """Default column names for `count` texts.
 
     >>> text_names(1), text_names(2)
     (('text',), ('segment_1', 'segment_2'))
@@ -56,20 +63,22 @@ def text_names(count: int) -> tuple[str, ...]:
 
 
 def text_columns(data: Splits, given: Sequence[str] = ()) -> tuple[str, ...]:
-    """What the columns of the texts are called."""
+    """The column names of the texts: those given, if they fit, else the default ones."""
     count = max((len(example.segments) for example in _examples(data)), default=1)
     if not given:
         return text_names(count)
     if len(given) != count:
         raise UserError(f"names {', '.join(given)}: give {count}, one for each text of an example.")
     for name in given:
-        if not name or name in OWN or "," in name or list(given).count(name) > 1:
-            raise UserError(f"name '{name}': give each text one of its own, other than {', '.join(OWN)}.")
+        if not name or name in RESERVED or "," in name or list(given).count(name) > 1:
+            raise UserError(
+                f"name '{name}': give each text one of its own, other than {', '.join(RESERVED)}."
+            )
     return tuple(given)
 
 
-def rows(data: Splits, names: Sequence[str]) -> Iterator[Row]:
-    """Every example as the cells of a row; what an example does not have is null."""
+def table_rows(data: Splits, names: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """The examples as table rows; fields an example does not have are null."""
     left_out = _unused(data)
     for split, examples in data.items():
         for example in examples:
@@ -82,7 +91,7 @@ def rows(data: Splits, names: Sequence[str]) -> Iterator[Row]:
                 "choices": None if example.choices is None else list(example.choices),
                 "groups": [_marks(group, names) for group in example.groups] or None,
             }
-            yield {name: cell for name, cell in row.items() if name not in left_out}
+            yield {name: value for name, value in row.items() if name not in left_out}
 
 
 def _marks(rationale: Rationale, names: Sequence[str]) -> Any:
@@ -103,63 +112,38 @@ def _examples(data: Splits) -> Iterator[Example]:
     return (example for part in data.values() for example in part)
 
 
-def _chosen(data: Splits, split: str | None) -> Splits:
-    if split is None:
-        return data
-    if split not in data:
-        raise unknown("split", split, data)
-    return Splits(data.info, {split: data[split]})
+def write_jsonl(path: Path, data: Splits, names: Sequence[str]) -> None:
+    """One JSON object per line."""
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in table_rows(data, names))
 
 
-def write_jsonl(path: Path, data: Splits, names: Sequence[str]) -> list[Path]:
-    """One object a line."""
-
-    def write(draft: Path) -> None:
-        with draft.open("w", encoding="utf-8", newline="\n") as file:
-            file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows(data, names))
-
-    replace_file(path, write)
-    return [path]
-
-
-def write_csv(path: Path, data: Splits, names: Sequence[str]) -> list[Path]:
-    """Cells between commas or tabs; lists are written as JSON, and labels come back as text."""
-
-    def write(draft: Path) -> None:
-        with draft.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file, delimiter="\t" if path.suffix.lower() == ".tsv" else ",")
-            for number, row in enumerate(rows(data, names)):
-                if number == 0:
-                    writer.writerow(row)
-                writer.writerow([_cell(value) for value in row.values()])
-
-    replace_file(path, write)
-    return [path]
+def write_csv(path: Path, data: Splits, names: Sequence[str]) -> None:
+    """Comma- or tab-separated values; lists are written as JSON, and labels are read back as text."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, delimiter="\t" if path.suffix.lower() == ".tsv" else ",")
+        for number, row in enumerate(table_rows(data, names)):
+            if number == 0:
+                writer.writerow(row)
+            writer.writerow(
+                json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
+                for value in row.values()
+            )
 
 
-def _cell(value: Any) -> Any:
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
-
-
-def write_parquet(path: Path, data: Splits, names: Sequence[str]) -> list[Path]:
-    """Typed columns."""
+def write_parquet(path: Path, data: Splits, names: Sequence[str]) -> None:
+    """Parquet with typed columns."""
     import pyarrow
     from pyarrow import parquet
 
-    schema = _schema(data, names)
-
-    def write(draft: Path) -> None:
-        found = rows(data, names)
-        with parquet.ParquetWriter(draft, schema) as file:
-            while batch := list(islice(found, BATCH)):
-                file.write_table(pyarrow.Table.from_pylist(batch, schema=schema))
-
-    replace_file(path, write)
-    return [path]
+    schema, rows = _schema(data, names), table_rows(data, names)
+    with parquet.ParquetWriter(path, schema) as file:
+        while batch := list(islice(rows, BATCH)):
+            file.write_table(pyarrow.Table.from_pylist(batch, schema=schema))
 
 
 def _schema(data: Splits, names: Sequence[str]) -> Any:
-    """Types given beforehand: the first rows alone would not tell what later ones hold."""
+    """The Arrow schema; inferring it from the first rows would miss what only later ones hold."""
     import pyarrow as pa
 
     spans = pa.list_(pa.list_(pa.int64()))
@@ -185,22 +169,21 @@ def _label_type(data: Splits) -> Any:
 
 
 def write_label_studio(path: Path, data: Splits, names: Sequence[str]) -> list[Path]:
-    """Tasks for Label Studio with the marks there are, and beside them the setup of the project."""
+    """Tasks for Label Studio with the existing annotations, and beside them the labelling interface."""
     from unirex.data.formats.label_studio import labeling_config, tasks
 
-    setup = path.with_suffix(SETUP)
+    config = path.with_suffix(CONFIG_SUFFIX)
     made = tasks(list(_examples(data)), segments=names)
     for task, split in zip(made, (split for split, part in data.items() for _ in part), strict=True):
         task["data"]["split"] = split
-    write_file(setup, labeling_config(data.info.labels, names))
+    write_file(config, labeling_config(data.info.labels, names))
     write_file(path, json.dumps(made, ensure_ascii=False, indent=1))
-    return [path, setup]
+    return [path, config]
 
 
-KINDS: dict[str, Callable[[Path, Splits, Sequence[str]], list[Path]]] = {
+TABLE_WRITERS: dict[str, Callable[[Path, Splits, Sequence[str]], None]] = {
     ".jsonl": write_jsonl,
     ".csv": write_csv,
     ".tsv": write_csv,
     ".parquet": write_parquet,
-    ".json": write_label_studio,
 }

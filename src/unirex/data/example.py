@@ -1,4 +1,4 @@
-"""What a dataset is made of: examples, their splits, their layout, and what is known about them."""
+"""The data model: `Example`, `Splits` of them, their `DatasetInfo` and their `Layout` for an encoder."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ SPLIT_NAMES = ("train", "dev", "test")
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One text to classify, with the reasons a person marked in it, if anybody did.
+    """One text to classify, with the reasons a person marked in it, if any.
 
-    `rationale` holds one tuple of character spans per segment; `None` means that nobody marked any,
+    `rationale` holds one tuple of character spans per segment; `None` means that the text was not annotated,
     which is not the same as "nothing in this text matters" (an empty tuple for every segment).
 
-    With `choices` the question is which of them goes with the segments: the label is the letter of the right
-    one (`choice_label`), and every choice is read after the segments in a sequence of its own.
+    With `choices` the task is to pick the one that goes with the segments: the label is its letter
+    (`choice_label`), and each choice is read after the segments in a sequence of its own.
     """
 
     id: str
@@ -37,7 +37,7 @@ class Example:
 
     @property
     def text(self) -> str:
-        """The only segment, or all of them on lines of their own."""
+        """The segments, one per line."""
         return "\n".join(self.segments)
 
 
@@ -57,9 +57,9 @@ def choice_label(number: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class DatasetInfo:
-    """What holds for a whole dataset, whatever the split.
+    """Properties of a dataset that all its splits share.
 
-    `rationale_segments` are the numbers of the segments that can carry a rationale (None: all); only their
+    `rationale_segments` are the indices of the segments that can carry a rationale (None: all); only their
     words are ever selected or removed. `markers` are words put before each segment, the choice last.
     """
 
@@ -75,8 +75,8 @@ class DatasetInfo:
 class Splits(Mapping[str, Sequence[Example]]):
     """The examples of a dataset by split: `data["train"]`, `data["dev"]`, `data["test"]`.
 
-    `digest` is their `fingerprint` where the cache knows it already. It is believed, so a copy with anything
-    changed must not keep it: `replace(data, parts=..., digest=None)`. `origin` tells how they were read.
+    `digest` is their `fingerprint` if the cache has it. It is not verified, so a changed copy must reset it:
+    `replace(data, parts=..., digest=None)`. `origin` records the arguments they were loaded with.
     """
 
     info: DatasetInfo
@@ -99,9 +99,9 @@ class Layout:
     """How the examples of a dataset are laid out for an encoder.
 
     Args:
-        segments: texts an example has, without its choices; None: any number.
+        segments: number of texts in an example, not counting its choices; None: any number.
         choice: whether the answer is one of several choices, each read in a sequence of its own.
-        rationale_segments: numbers of the segments that can carry a rationale; None: all.
+        rationale_segments: indices of the segments that can carry a rationale; None: all.
         markers: words put before each segment, the choice last; never part of a rationale.
     """
 
@@ -112,7 +112,7 @@ class Layout:
 
     @classmethod
     def of(cls, data: Splits) -> Layout:
-        """The layout of a dataset."""
+        """The layout of a dataset, taken from its info and its first example."""
         first = next(example for part in data.values() for example in part)
         return cls(
             segments=len(first.segments),
@@ -130,7 +130,7 @@ class Layout:
         return cls(**values)
 
     def check(self, example: Example) -> None:
-        """The example is laid out like this."""
+        """Raise a `UserError` if the example does not have this layout."""
         if self.choice != (example.choices is not None):
             wants = "needs choices" if self.choice else "has choices, which this system does not read"
             raise UserError(f"example {example.id} {wants}; give what the system was trained on.")
@@ -141,7 +141,7 @@ class Layout:
             )
 
     def check_segments(self) -> None:
-        """The segments that can carry a rationale are there, and there is one."""
+        """Raise a `UserError` if `rationale_segments` is empty or names a segment that does not exist."""
         last = None if self.segments is None else self.segments + self.choice
         for number in self.rationale_segments or ():
             if number < 0 or (last is not None and number >= last):

@@ -1,4 +1,4 @@
-"""Digests: of the examples of a dataset, of files, and of the code that made them."""
+"""SHA-256 digests of datasets, of files and of source code; cache keys are made of them."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from pathlib import Path
 from unirex.data.example import Example, Splits
 
 BLOCK = 1 << 18  # bytes read at a time
-_STARTED = time.time()
+_STARTED = time.time()  # when this process imported its code
 
 
 def fingerprint(data: Splits) -> str:
-    """The same for the same examples in the same splits, wherever they were read from.
+    """Digest of the examples by split; it does not depend on where they were read from.
 
-    It covers all that a training can depend on: the examples and their order, and of `info` the labels, task,
-    metric (it chooses the checkpoint), markers and rationale segments. It leaves out the dataset's name and
-    the examples' `groups`: models learn from the merged `rationale` alone.
+    It covers everything training depends on: the examples and their order, and from `info` the labels, task,
+    metric (it selects the checkpoint), markers and rationale segments. The dataset's name and the examples'
+    `groups` are left out, as models learn only from the merged `rationale`.
     """
     if data.digest is not None:
         return data.digest
@@ -30,31 +30,30 @@ def fingerprint(data: Splits) -> str:
     for split in sorted(data):
         digest.update(_literal(split, len(data[split])))
         for example in data[split]:
-            digest.update(_row(example))
+            digest.update(_example_bytes(example))
     return digest.hexdigest()
 
 
-def content_digest(source: Path, *, suffix: str = "") -> str:
-    """The same for the same bytes under the same names: a file, or all files below a folder.
+def content_digest(source: Path) -> str:
+    """Digest of a file, or of all files below a folder and their names relative to it.
 
-    Everything is read: dates and sizes do not tell whether a file was changed. Below a folder only files
-    whose names end in `suffix` count, and names count as seen from the folder.
+    All content is read, as dates and sizes do not show whether a file was changed.
     """
     if not source.is_dir():
         return _file_digest(str(source)).hex()
     digest = hashlib.sha256()
     for name, path in _files(str(source)):
-        if name.endswith(suffix):
-            digest.update(len(os.fsencode(name)).to_bytes(8, "big") + os.fsencode(name) + _file_digest(path))
+        encoded = os.fsencode(name)
+        digest.update(len(encoded).to_bytes(8, "big") + encoded + _file_digest(path))
     return digest.hexdigest()
 
 
 @cache
 def code_digest(*names: str) -> str:
-    """Digest of the source of modules and packages, taken when first asked for.
+    """Digest of the source of modules and packages, computed on first use.
 
-    A file edited since this process started is not the code that runs: its digest is one that no other
-    process gets, so nothing that is kept under it is ever found again.
+    A file edited after this process started is not the code that runs: its digest is random, so that nothing
+    cached under it is ever found again.
     """
     digest = hashlib.sha256()
     for name in names:
@@ -70,29 +69,29 @@ def code_digest(*names: str) -> str:
 
 
 def _literal(*values: object) -> bytes:
-    # A Python literal ends where it ends and shows types: 1, 1.0, True and "1" all differ. ASCII, as what
-    # `repr` escapes depends on the Unicode tables of the Python at hand.
+    # Python literals are self-delimiting and typed: 1, 1.0, True and "1" all differ. `ascii`, because what
+    # `repr` escapes depends on the Unicode tables of the Python version.
     return ascii(values).encode()
 
 
-def _row(one: Example) -> bytes:
-    """An example in bytes: everything short as a literal, then the texts, whose lengths it tells."""
-    choices = None if one.choices is None else len(one.choices)
-    texts = (one.id, *one.segments, *(one.choices or ()))
-    shape = _literal(one.label, one.rationale, len(one.segments), choices, *map(len, texts))
+def _example_bytes(example: Example) -> bytes:
+    """An unambiguous encoding: the short fields and the lengths of the texts as a literal, then the texts."""
+    choices = None if example.choices is None else len(example.choices)
+    texts = (example.id, *example.segments, *(example.choices or ()))
+    shape = _literal(example.label, example.rationale, len(example.segments), choices, *map(len, texts))
     return shape + "".join(texts).encode("utf-8", "surrogatepass")
 
 
 def _file_digest(path: str) -> bytes:
     digest = hashlib.sha256()
-    with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - ten thousand small files must be quick
+    with open(path, "rb", buffering=0) as file:  # noqa: PTH123  faster, for folders of many files
         while block := file.read(BLOCK):
             digest.update(block)
     return digest.digest()
 
 
 def _files(folder: str, prefix: str = "", above: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
-    """Each file below a folder as its name from there and its path; links are followed, not in circles."""
+    """Name relative to the folder and path of each file below it; links are followed, but not in circles."""
     here = os.path.realpath(folder)
     if here in above:
         return

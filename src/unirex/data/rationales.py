@@ -1,12 +1,12 @@
-"""What a person marked in a text, however they wrote it down, as character spans."""
+"""Parse rationales (character spans, word indices or flags) into character spans, and merge spans."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from reprlib import repr as short
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from unirex.data.example import CharSpan, Rationale
 from unirex.data.validate import at, is_missing
@@ -19,115 +19,16 @@ WAYS = "character spans [[start, end], ...], word indices [0, 3], or one 0/1 per
 
 
 def words(text: str) -> list[CharSpan]:
-    """Where each word stands: the maximal runs of non-whitespace, as in `str.split()`.
+    """The span of each word: the maximal runs of non-whitespace, as in `str.split()`.
 
     >>> words("so  good")
     [(0, 2), (4, 8)]
     """
-    return [found.span() for found in WORD.finditer(text)]
-
-
-def parse_rationale(
-    value: object,
-    text: str,
-    *,
-    format: RationaleFormat = "auto",  # noqa: A002  the word users know for this
-) -> tuple[CharSpan, ...] | None:
-    """The marked parts of a text; None where nobody marked any, `()` where somebody marked nothing.
-
-    A string is read as JSON. The spans come out sorted, with overlapping or touching ones merged.
-    How "auto" reads a list that is not empty:
-
-    1. a list holding lists is character spans;
-    2. a list holding true/false is flags, one per word;
-    3. a list of only 0s and 1s is flags if it has as many items as the text has words, or repeats
-       a number (an index is never given twice): for a text of two words, `[0, 1]` marks the second;
-    4. any other list is word indices.
-
-    >>> parse_rationale([[4, 8]], "so  good")
-    ((4, 8),)
-    >>> parse_rationale([0, 1], "so  good")
-    ((4, 8),)
-    >>> parse_rationale("[0, 1]", "so  good", format="words")
-    ((0, 2), (4, 8))
-    """
-    if format != "auto" and format not in PARSERS:
-        raise unknown("rationale format", format, ["auto", *PARSERS])
-    marks = _from_json(value) if isinstance(value, str) else value
-    if is_missing(marks):
-        return None
-    if not isinstance(marks, list | tuple):
-        raise UserError(f"rationale must be {WAYS}, not {short(marks)}")
-    found = words(text)
-    parse = PARSERS[_guess(marks, len(found)) if format == "auto" else format]
-    return merge(parse(marks, text, found))
-
-
-def parse_segments(
-    value: object,
-    texts: Mapping[str, str],
-    *,
-    format: RationaleFormat = "auto",  # noqa: A002
-) -> Rationale | None:
-    """The marked parts of each of several texts, which go by the names of their columns.
-
-    Of one text, the marks themselves. Of more, an object with the marks of each by name, or a list with the
-    marks of each in order; a text that is left out or null has nothing marked.
-
-    >>> parse_segments({"b": [1]}, {"a": "so good", "b": "not bad"})
-    ((), ((4, 7),))
-    """
-    if len(texts) == 1:
-        spans = parse_rationale(value, *texts.values(), format=format)
-        return None if spans is None else (spans,)
-    marks = _from_json(value) if isinstance(value, str) else value
-    if is_missing(marks):
-        return None
-    return _each(_entries(marks, list(texts)), texts, format)
-
-
-def parse_columns(
-    values: Sequence[object],
-    texts: Mapping[str, str],
-    *,
-    format: RationaleFormat = "auto",  # noqa: A002
-) -> Rationale | None:
-    """The marked parts of several texts, each from a cell of its own; None where all cells are empty.
-
-    >>> parse_columns(["[1]", ""], {"a": "so good", "b": "not bad"})
-    (((3, 7),), ())
-    """
-    return None if all(map(is_missing, values)) else _each(values, texts, format)
-
-
-def _each(
-    entries: Sequence[object],
-    texts: Mapping[str, str],
-    format: RationaleFormat,  # noqa: A002
-) -> Rationale:
-    parsed: list[tuple[CharSpan, ...]] = []
-    for entry, (name, text) in zip(entries, texts.items(), strict=True):
-        with at(f"'{name}'"):
-            parsed.append(parse_rationale(entry, text, format=format) or ())
-    return tuple(parsed)
-
-
-def _entries(marks: object, names: list[str]) -> list[object]:
-    if isinstance(marks, Mapping):
-        for name in marks:
-            if name not in names:
-                raise UserError(f"rationale: {unknown('text', name, names)}")
-        return [marks.get(name) for name in names]
-    if isinstance(marks, list | tuple) and len(marks) == len(names):
-        return list(marks)
-    raise UserError(
-        f'rationale of {len(names)} texts must be an object like {{"{names[0]}": [0, 3]}} '
-        f"or a list of {len(names)}, one for each text, not {short(marks)}"
-    )
+    return [match.span() for match in WORD.finditer(text)]
 
 
 def text_spans(text: str, spans: Sequence[CharSpan]) -> tuple[CharSpan, ...]:
-    """The runs of characters that token spans cover: blanks at the borders cut, touching runs joined.
+    """The runs of characters that token spans cover, without blanks at their ends; adjacent runs are joined.
 
     >>> text_spans("a fine  film", [(1, 6), (6, 12)])
     ((2, 12),)
@@ -150,7 +51,7 @@ def text_spans(text: str, spans: Sequence[CharSpan]) -> tuple[CharSpan, ...]:
 
 
 def merge(spans: Iterable[CharSpan]) -> tuple[CharSpan, ...]:
-    """The same characters in the fewest spans, in order.
+    """The spans sorted, with overlapping and touching ones merged.
 
     >>> merge([(5, 9), (0, 3), (3, 6)])
     ((0, 9),)
@@ -164,6 +65,110 @@ def merge(spans: Iterable[CharSpan]) -> tuple[CharSpan, ...]:
     return tuple(merged)
 
 
+def parse_rationale(
+    value: object,
+    text: str,
+    *,
+    format: RationaleFormat = "auto",  # noqa: A002  the word users know for this
+) -> tuple[CharSpan, ...] | None:
+    """The marked spans of a text; None if the value is missing, `()` if it marks nothing.
+
+    A string is read as JSON. The spans come out sorted, with overlapping or touching ones merged.
+    How "auto" reads a list that is not empty:
+
+    1. a list holding lists is character spans;
+    2. a list holding true/false is flags, one per word;
+    3. a list of only 0s and 1s is flags if it has as many items as the text has words, or repeats
+       a number (an index is never given twice): for a text of two words, `[0, 1]` marks the second;
+    4. any other list is word indices.
+
+    >>> parse_rationale([[4, 8]], "so  good")
+    ((4, 8),)
+    >>> parse_rationale([0, 1], "so  good")
+    ((4, 8),)
+    >>> parse_rationale("[0, 1]", "so  good", format="words")
+    ((0, 2), (4, 8))
+    """
+    if format not in get_args(RationaleFormat):
+        raise unknown("rationale format", format, get_args(RationaleFormat))
+    marks = _from_json(value) if isinstance(value, str) else value
+    if is_missing(marks):
+        return None
+    if not isinstance(marks, list | tuple):
+        raise UserError(f"rationale must be {WAYS}, not {short(marks)}")
+    word_spans = words(text)
+    if format == "auto":
+        format = _guess_format(marks, len(word_spans))  # noqa: A001
+    if format == "characters":
+        return merge(_check_span(mark, text) for mark in marks)
+    if format == "words":
+        return merge(_indexed_words(marks, word_spans))
+    return merge(_flagged_words(marks, word_spans))
+
+
+def parse_segments(
+    value: object,
+    texts: Mapping[str, str],
+    *,
+    format: RationaleFormat = "auto",  # noqa: A002
+) -> Rationale | None:
+    """The marked spans of each text; `texts` maps column names to texts.
+
+    For one text, `value` is its marks. For several, it is an object with the marks by column name, or a list
+    with the marks of each text in order; a text that is left out or null has nothing marked.
+
+    >>> parse_segments({"b": [1]}, {"a": "so good", "b": "not bad"})
+    ((), ((4, 7),))
+    """
+    if len(texts) == 1:
+        spans = parse_rationale(value, *texts.values(), format=format)
+        return None if spans is None else (spans,)
+    marks = _from_json(value) if isinstance(value, str) else value
+    if is_missing(marks):
+        return None
+    return _parse_each(_marks_by_text(marks, list(texts)), texts, format)
+
+
+def parse_columns(
+    values: Sequence[object],
+    texts: Mapping[str, str],
+    *,
+    format: RationaleFormat = "auto",  # noqa: A002
+) -> Rationale | None:
+    """The marked spans of several texts, each from its own column; None if all values are missing.
+
+    >>> parse_columns(["[1]", ""], {"a": "so good", "b": "not bad"})
+    (((3, 7),), ())
+    """
+    return None if all(map(is_missing, values)) else _parse_each(values, texts, format)
+
+
+def _parse_each(
+    values: Sequence[object],
+    texts: Mapping[str, str],
+    format: RationaleFormat,  # noqa: A002
+) -> Rationale:
+    rationale: list[tuple[CharSpan, ...]] = []
+    for value, (name, text) in zip(values, texts.items(), strict=True):
+        with at(f"'{name}'"):
+            rationale.append(parse_rationale(value, text, format=format) or ())
+    return tuple(rationale)
+
+
+def _marks_by_text(marks: object, names: list[str]) -> list[object]:
+    if isinstance(marks, Mapping):
+        for name in marks:
+            if name not in names:
+                raise UserError(f"rationale: {unknown('text', name, names)}")
+        return [marks.get(name) for name in names]
+    if isinstance(marks, list | tuple) and len(marks) == len(names):
+        return list(marks)
+    raise UserError(
+        f'rationale of {len(names)} texts must be an object like {{"{names[0]}": [0, 3]}} '
+        f"or a list of {len(names)}, one for each text, not {short(marks)}"
+    )
+
+
 def _from_json(value: str) -> object:
     if not value.strip():
         return None
@@ -173,7 +178,7 @@ def _from_json(value: str) -> object:
         raise UserError(f"rationale {short(value)} is not JSON; write {WAYS}") from None
 
 
-def _guess(marks: Sequence[object], word_count: int) -> str:
+def _guess_format(marks: Sequence[object], word_count: int) -> RationaleFormat:
     if any(isinstance(mark, list | tuple) for mark in marks):
         return "characters"
     if any(isinstance(mark, bool) for mark in marks):
@@ -183,13 +188,9 @@ def _guess(marks: Sequence[object], word_count: int) -> str:
     return "flags" if zero_one and (len(marks) == word_count or repeats) else "words"
 
 
-def _characters(marks: Sequence[Any], text: str, _: list[CharSpan]) -> list[CharSpan]:
-    return [_span(mark, text) for mark in marks]
-
-
-def _span(mark: Any, text: str) -> CharSpan:
-    pair = isinstance(mark, list | tuple) and len(mark) == 2
-    if not pair or any(type(bound) is not int for bound in mark):
+def _check_span(mark: Any, text: str) -> CharSpan:
+    is_pair = isinstance(mark, list | tuple) and len(mark) == 2
+    if not is_pair or any(type(bound) is not int for bound in mark):  # a bool is an int, but no offset
         raise UserError(f"rationale span {short(mark)} must be [start, end], two whole numbers")
     start, end = mark
     if start >= end:
@@ -199,31 +200,27 @@ def _span(mark: Any, text: str) -> CharSpan:
     return start, end
 
 
-def _words(marks: Sequence[Any], _: str, found: list[CharSpan]) -> list[CharSpan]:
+def _indexed_words(marks: Sequence[Any], word_spans: list[CharSpan]) -> list[CharSpan]:
     for mark in marks:
         if type(mark) is not int:
             raise UserError(f"rationale word index {short(mark)} must be a whole number")
-        if not 0 <= mark < len(found):
-            raise UserError(f"rationale word index {mark} is out of range: the text has {_count(found)}")
+        if not 0 <= mark < len(word_spans):
+            raise UserError(f"rationale word index {mark} is out of range: the text has {_count(word_spans)}")
     if len(set(marks)) < len(marks):
         raise UserError(f"rationale {short(marks)} gives a word index twice; name each word once")
-    return [found[mark] for mark in marks]
+    return [word_spans[mark] for mark in marks]
 
 
-def _flags(marks: Sequence[Any], _: str, found: list[CharSpan]) -> list[CharSpan]:
+def _flagged_words(marks: Sequence[Any], word_spans: list[CharSpan]) -> list[CharSpan]:
     for mark in marks:
         if not isinstance(mark, int) or mark not in (0, 1):
             raise UserError(f"rationale flag {short(mark)} must be 0 or 1")
-    if marks and len(marks) != len(found):
+    if marks and len(marks) != len(word_spans):
         raise UserError(
-            f"rationale has {len(marks)} flags, but the text has {_count(found)}; give one a word"
+            f"rationale has {len(marks)} flags, but the text has {_count(word_spans)}; give one a word"
         )
-    return [span for span, mark in zip(found, marks, strict=False) if mark]
+    return [span for span, mark in zip(word_spans, marks, strict=False) if mark]
 
 
-def _count(found: list[CharSpan]) -> str:
-    return f"{len(found)} word{'' if len(found) == 1 else 's'}"
-
-
-Parser = Callable[[Sequence[Any], str, list[CharSpan]], list[CharSpan]]
-PARSERS: dict[str, Parser] = {"characters": _characters, "words": _words, "flags": _flags}
+def _count(word_spans: list[CharSpan]) -> str:
+    return f"{len(word_spans)} word{'' if len(word_spans) == 1 else 's'}"

@@ -1,11 +1,11 @@
-"""Seeded stratified splits, and samples drawn from streams too long for memory."""
+"""Stratified splits of examples, and stratified samples of streams too long for memory; both are seeded."""
 
 from __future__ import annotations
 
 import math
 import random
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import heappush, heapreplace
 from itertools import islice
 from typing import Literal, TypeVar
@@ -13,54 +13,58 @@ from typing import Literal, TypeVar
 from unirex.data.example import SPLIT_NAMES, Example, Label
 from unirex.errors import UserError, unknown
 
-ALIASES = {
+SampledRow = TypeVar("SampledRow")
+Sample = Literal["stratified", "first_n"]
+
+SPLIT_ALIASES = {
     **dict.fromkeys(("train", "training"), "train"),
     **dict.fromkeys(("dev", "val", "valid", "validation", "development"), "dev"),
     **dict.fromkeys(("test", "testing", "heldout"), "test"),
 }
-EVERYWHERE_FROM = 3  # a label with this many examples is seen in every split
+EVERYWHERE_FROM = 3  # a label with at least this many examples is in every split
 
 
 def split_name(value: object) -> str:
-    """The split a person means, whatever they call it.
+    """The standard name of a split: "train", "dev" or "test".
 
     >>> split_name("Validation")
     'dev'
     """
-    name = ALIASES.get(str(value).strip().casefold())
+    name = SPLIT_ALIASES.get(str(value).strip().casefold())
     if name is None:
-        raise unknown("split", value, ALIASES)
+        raise unknown("split", value, SPLIT_ALIASES)
     return name
 
 
 def stratified_split(
     examples: Sequence[Example], *, dev: float = 0.1, test: float = 0.1, seed: int = 0
 ) -> dict[str, list[Example]]:
-    """Train, dev and test with the same mix of labels; a split of fraction 0 is left out.
+    """Train, dev and test with the same label distribution; a split of fraction 0 is left out.
 
-    Every label is shared out by itself: its counts differ from its exact shares by less than one,
-    save that a label of three examples or more is in every split, and any label is in train.
-    The examples keep their order; one seed always gives the same split.
+    Each label is divided separately: its counts differ from the exact fractions by less than one, except
+    that a label with three or more examples is in every split, and every label is in train.
+    The examples keep their order; the same seed always gives the same split.
     """
     shares = _shares(dev, test)
-    where: list[str] = [""] * len(examples)
+    assigned: list[str] = [""] * len(examples)
     for label, members in _by_label(examples).items():
-        # A string seed is hashed with SHA-512, so it does not depend on PYTHONHASHSEED; a generator
-        # for each label keeps its draw when examples of another label are added.
+        # A string seed is hashed with SHA-512, so it does not depend on PYTHONHASHSEED. Each label has its
+        # own generator, so that adding examples of one label does not move those of another.
         random.Random(f"{seed} {label!r}").shuffle(members)
         names = [name for name, count in _counts(len(members), shares).items() for _ in range(count)]
         for member, name in zip(members, names, strict=True):
-            where[member] = name
+            assigned[member] = name
     parts: dict[str, list[Example]] = {name: [] for name in shares}
-    for example, name in zip(examples, where, strict=True):
+    for example, name in zip(examples, assigned, strict=True):
         parts[name].append(example)
-    return _none_empty(parts)
+    _check_none_empty(parts)
+    return parts
 
 
 def carve_dev(
     parts: Mapping[str, Sequence[Example]], *, dev: float = 0.1, seed: int = 0
 ) -> dict[str, Sequence[Example]]:
-    """The same splits, with a dev taken out of train where there is none; test is left as it is."""
+    """The same splits, with dev taken out of train if there is none; test is not changed."""
     if "dev" in parts or not parts.get("train"):
         return dict(parts)
     carved = {**parts, **stratified_split(parts["train"], dev=dev, test=0, seed=seed)}
@@ -82,8 +86,8 @@ def _by_label(examples: Sequence[Example]) -> dict[Label | None, list[int]]:
 
 
 def _counts(total: int, shares: Mapping[str, float]) -> dict[str, int]:
-    """How many of a label go where: largest remainders, then the promised minimum."""
-    exact = {name: round(total * share, 9) for name, share in shares.items()}  # 0.1 * 30 is 3, not 3.0…04
+    """Examples of one label per split: largest remainders, then the guaranteed minimum."""
+    exact = {name: round(total * share, 9) for name, share in shares.items()}  # 3.0000000000000004 is 3
     counts = {name: math.floor(quota) for name, quota in exact.items()}
     by_remainder = sorted(shares, key=lambda name: counts[name] - exact[name])
     for name in by_remainder[: total - sum(counts.values())]:
@@ -95,7 +99,7 @@ def _counts(total: int, shares: Mapping[str, float]) -> dict[str, int]:
     return counts
 
 
-def _none_empty(parts: dict[str, list[Example]]) -> dict[str, list[Example]]:
+def _check_none_empty(parts: Mapping[str, Sequence[Example]]) -> None:
     total = sum(len(part) for part in parts.values())
     for name, part in parts.items():
         if not part:
@@ -103,17 +107,17 @@ def _none_empty(parts: dict[str, list[Example]]) -> dict[str, list[Example]]:
                 f"too few examples ({total}) to share out: {name} would be empty; give at least "
                 f"{EVERYWHERE_FROM} examples of a label, or say yourself which are train, dev and test"
             )
-    return parts
-
-
-Row = TypeVar("Row")
-Sample = Literal["stratified", "first_n"]
 
 
 def draw(
-    rows: Iterable[tuple[Label, Row]], sizes: Sequence[int], *, sample: Sample, seed: int, place: object
-) -> list[list[Row]]:
-    """As many rows as each size says, none twice, every part in the order of the file."""
+    rows: Iterable[tuple[Label, SampledRow]],
+    sizes: Sequence[int],
+    *,
+    sample: Sample,
+    seed: int,
+    place: object,
+) -> list[list[SampledRow]]:
+    """One part per size, drawn without replacement; each part is in file order."""
     if sample == "stratified":
         return stratified_sample(rows, sizes, seed=seed, place=place)
     if sample == "first_n":
@@ -121,43 +125,63 @@ def draw(
     raise unknown("sample", sample, ["stratified", "first_n"])
 
 
-def first_rows(rows: Iterable[Row], sizes: Sequence[int], *, place: object = "rows") -> list[list[Row]]:
-    """The first rows, then the next, and so on; nothing after them is read.
+def first_rows(
+    rows: Iterable[SampledRow], sizes: Sequence[int], *, place: object = "rows"
+) -> list[list[SampledRow]]:
+    """The first rows, then the next ones, and so on; nothing after them is read.
 
     >>> first_rows("abcdef", (2, 1))
     [['a', 'b'], ['c']]
     """
     stream = iter(rows)
     parts = [list(islice(stream, size)) for size in sizes]
-    _enough(sum(map(len, parts)), sizes, place)
+    _check_enough(sum(map(len, parts)), sizes, place)
     return parts
 
 
 def stratified_sample(
-    rows: Iterable[tuple[Label, Row]], sizes: Sequence[int], *, seed: int, place: object = "rows"
-) -> list[list[Row]]:
-    """Rows drawn at random, with the mix of labels of all rows in every part; read in one pass.
+    rows: Iterable[tuple[Label, SampledRow]], sizes: Sequence[int], *, seed: int, place: object = "rows"
+) -> list[list[SampledRow]]:
+    """Parts of the given sizes, each with the label distribution of all rows; reads the rows once.
 
-    Every row draws a number, and of each label those with the least are kept: as many as could be needed.
+    Every row gets a random number. Of each label only the rows with the smallest numbers are kept in memory,
+    as many as all parts together could need.
     """
-    wanted, seen = sum(sizes), Counter[Label]()
-    kept: dict[Label, list[tuple[float, int, Row]]] = {}
+    total = sum(sizes)
+    counts = Counter[Label]()
+    kept: dict[Label, list[tuple[float, int, SampledRow]]] = {}
     generators: dict[Label, random.Random] = {}
     for number, (label, row) in enumerate(rows):
         if label not in kept:  # text seeds do not depend on PYTHONHASHSEED
             kept[label], generators[label] = [], random.Random(f"{seed} {label!r}")
-        seen[label] += 1
+        counts[label] += 1
+        # Negated, as heapq has the smallest on top: there the largest random number is replaced first.
         drawn, heap = -generators[label].random(), kept[label]
-        if len(heap) < wanted:
+        if len(heap) < total:
             heappush(heap, (drawn, number, row))
         elif drawn > heap[0][0]:
             heapreplace(heap, (drawn, number, row))
-    _enough(seen.total(), sizes, place)
-    return _share_out({label: sorted(heap, reverse=True) for label, heap in kept.items()}, seen, sizes)
+    _check_enough(counts.total(), sizes, place)
+    ranked = {label: iter(sorted(heap, reverse=True)) for label, heap in kept.items()}
+    return _divide(ranked, apportion(total, counts), sizes)
+
+
+def _divide(
+    ranked: Mapping[Label, Iterator[tuple[float, int, SampledRow]]],
+    left: dict[Label, int],
+    sizes: Sequence[int],
+) -> list[list[SampledRow]]:
+    parts: list[list[SampledRow]] = []
+    for size in sizes:
+        shares = apportion(size, left)  # of what is left, so that no part takes more than there is
+        chosen = [entry for label, share in shares.items() for entry in islice(ranked[label], share)]
+        parts.append([row for _, _, row in sorted(chosen, key=lambda entry: entry[1])])  # in file order
+        left = {label: left[label] - shares[label] for label in left}
+    return parts
 
 
 def apportion(seats: int, counts: Mapping[Label, int]) -> dict[Label, int]:
-    """Whole shares in proportion to counts, by largest remainders; none is larger than its count.
+    """Whole shares proportional to counts, by largest remainders; none is larger than its count.
 
     >>> apportion(10, {"a": 50, "b": 26})
     {'a': 7, 'b': 3}
@@ -170,26 +194,7 @@ def apportion(seats: int, counts: Mapping[Label, int]) -> dict[Label, int]:
     return shares
 
 
-def _share_out(
-    ranked: Mapping[Label, list[tuple[float, int, Row]]], seen: Mapping[Label, int], sizes: Sequence[int]
-) -> list[list[Row]]:
-    left = apportion(sum(sizes), seen)
-    parts: list[list[Row]] = []
-    for size in sizes:
-        shares = apportion(size, left)  # of what is left, so that no part takes more than there is
-        chosen = [one for label, share in shares.items() for one in _take(ranked[label], share)]
-        parts.append([row for _, _, row in sorted(chosen, key=lambda one: one[1])])
-        left = {label: left[label] - shares[label] for label in left}
-    return parts
-
-
-def _take(ranked: list[tuple[float, int, Row]], share: int) -> list[tuple[float, int, Row]]:
-    taken = ranked[:share]
-    del ranked[:share]
-    return taken
-
-
-def _enough(there: int, sizes: Sequence[int], place: object) -> None:
+def _check_enough(there: int, sizes: Sequence[int], place: object) -> None:
     if there < sum(sizes):
         wanted = " + ".join(map(str, sizes))
         raise UserError(f"{place}: only {there} usable rows, but {wanted} are asked for; give smaller sizes")

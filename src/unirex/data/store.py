@@ -1,4 +1,4 @@
-"""Parsed examples on disk: written once as Arrow, mapped into memory, found again by content."""
+"""The dataset cache: parsed examples in memory-mapped Arrow files, found by a digest of their sources."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from unirex.data.cache import cache_folder, keep
+from unirex.data.cache import add_entry, cache_folder
 from unirex.data.example import DatasetInfo, Example, Rationale, Splits
 from unirex.data.fingerprint import code_digest, content_digest, fingerprint
 from unirex.data.validate import is_collecting
@@ -22,163 +22,50 @@ from unirex.files import replace_file, write_file
 
 if TYPE_CHECKING:
     from pyarrow import ChunkedArray
-
-
+SCHEMA = 1  # version of the entry format; raise it when the files of an entry change their meaning
+CODE = "unirex.data"  # the code that parsing depends on
+SMALLEST = 1000  # examples: smaller datasets are parsed as fast as they are loaded
 BATCH_BYTES = 1 << 20  # written at a time
-ITERATED = 128  # rows fetched at a time when all are wanted in order
+ITERATED = 128  # rows fetched at a time by iteration
 
 _encode_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _decode_json = json.JSONDecoder().decode
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class StoredExamples(Sequence[Example]):
-    """Examples in a file, each decoded when it is asked for; a slice is a view of the same file.
-
-    Only what is looked at is read, and the system may take the memory back at any time. Processes that
-    fork share it; one that gets a pickled copy opens the file again.
-    """
-
-    path: Path
-    column: ChunkedArray = field(repr=False)  # one JSON text per example
-    rows: range
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    @overload
-    def __getitem__(self, index: int) -> Example: ...
-    @overload
-    def __getitem__(self, index: slice) -> StoredExamples: ...
-    def __getitem__(self, index: int | slice) -> Example | StoredExamples:
-        if isinstance(index, slice):
-            return replace(self, rows=self.rows[index])
-        return self._decoded(self.column[self.rows[index]].as_py())
-
-    def __iter__(self) -> Iterator[Example]:
-        for start in range(0, len(self.rows), ITERATED):
-            part = self.rows[start : start + ITERATED]
-            if part.step == 1:
-                yield from map(self._decoded, self.column.slice(part.start, len(part)).to_pylist())
-            else:
-                yield from (self._decoded(self.column[row].as_py()) for row in part)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return read_examples, (self.path, self.rows)
-
-    def _decoded(self, row: bytes) -> Example:
-        try:
-            return _decode(row)
-        except (ValueError, TypeError) as error:
-            raise UserError(f"{self.path}: a row is damaged ({error}); remove {self.path.parent}") from None
-
-
-def read_examples(path: str | Path, rows: range | None = None) -> StoredExamples:
-    """The examples of a file `write_examples` made. Opening it decodes nothing."""
-    import pyarrow
-
-    try:
-        with pyarrow.memory_map(os.fsencode(path)) as source, pyarrow.ipc.open_file(source) as reader:
-            column = reader.read_all().column("example")
-        if column.type != pyarrow.large_binary():
-            raise KeyError("no column of bytes named 'example'")
-        column.validate(full=True)  # the bounds of all rows: nothing beyond the file is ever touched
-    except (pyarrow.ArrowException, OSError, KeyError) as error:
-        raise UserError(f"{path}: not a file of examples: {error}") from None
-    return StoredExamples(Path(path), column, range(len(column)) if rows is None else rows)
-
-
-def write_examples(path: str | Path, examples: Iterable[Example]) -> None:
-    """Put the examples in an Arrow file, a few at a time, the whole file or none of it."""
-    replace_file(Path(path), lambda draft: _write(draft, examples))
-
-
-def _write(path: Path, examples: Iterable[Example]) -> None:
-    import pyarrow
-
-    schema = pyarrow.schema([("example", pyarrow.large_binary())])
-    with pyarrow.OSFile(os.fsencode(path), "wb") as sink, pyarrow.ipc.new_file(sink, schema) as writer:
-        for rows in _batches(map(_encode, examples)):
-            # From its buffers, as `pyarrow.array` imports pandas to learn that a list is none of its.
-            bounds = array("q", accumulate(map(len, rows), initial=0))
-            buffers = [None, pyarrow.py_buffer(bounds), pyarrow.py_buffer(b"".join(rows))]
-            column = pyarrow.Array.from_buffers(schema.types[0], len(rows), buffers)
-            writer.write_batch(pyarrow.record_batch([column], schema=schema))
-
-
-def _batches(rows: Iterable[bytes]) -> Iterator[list[bytes]]:
-    batch, size = [], 0
-    for row in rows:
-        batch.append(row)
-        size += len(row)
-        if size >= BATCH_BYTES:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
-
-
-def _encode(one: Example) -> bytes:
-    row = (one.id, one.segments, one.label, one.rationale, one.choices, one.groups)
-    return _encode_json(row).encode("utf-8", "surrogatepass")
-
-
-def _decode(row: bytes) -> Example:
-    name, segments, label, rationale, choices, groups = _decode_json(row.decode("utf-8", "surrogatepass"))
-    return Example(
-        name,
-        tuple(segments),
-        label,
-        None if rationale is None else _rationale(rationale),
-        None if choices is None else tuple(choices),
-        tuple(map(_rationale, groups)),
-    )
-
-
-def _rationale(saved: list[list[list[int]]]) -> Rationale:
-    return tuple([tuple([(start, end) for start, end in spans]) for spans in saved])
-
-
-SCHEMA = 1  # to be raised when the files of an entry change their meaning
-CODE = "unirex.data"  # what parsing depends on
-SMALLEST = 1000  # examples: fewer are parsed as fast as they are found
-
-
 def cached(build: Callable[[], Splits], *, sources: Sequence[Path], settings: Mapping[str, object]) -> Splits:
-    """What `build` gives, from the cache if it was built before; small datasets are built every time.
+    """The result of `build`, from the cache if it was built before; small datasets are built every time.
 
-    `sources` are all files and folders that `build` reads, `settings` all else that it depends on.
+    `sources` are all files and folders that `build` reads, `settings` everything else it depends on.
     """
     folder = _usable_folder(sources)
     key = folder and _key(sources, settings)
     if not folder or not key:
         return build()
     entry = folder / "examples" / key
-    return _open_entry(entry) or _built(build, entry, lambda: key == _key(sources, settings))
-
-
-def _built(build: Callable[[], Splits], entry: Path, unchanged: Callable[[], bool]) -> Splits:
-    """What `build` gives, by now from its entry, so that the memory it took is free again."""
+    found = _open_entry(entry)
+    if found is not None:
+        return found
     splits = build()
-    # Files written to while they were read, or code while it ran, would go under a wrong name.
-    if sum(map(len, splits.values())) < SMALLEST or not unchanged():
+    # A file changed while it was read, or code while it ran, would be stored under the wrong key.
+    if sum(map(len, splits.values())) < SMALLEST or key != _key(sources, settings):
         return splits
-    kept = keep(
-        entry, lambda draft: _write_entry(draft, splits), intact=lambda there: _open_entry(there) is not None
+    added = add_entry(
+        entry, lambda draft: _write_entry(draft, splits), intact=lambda path: _open_entry(path) is not None
     )
-    return (_open_entry(entry) if kept else None) or splits
+    # From the entry if possible, so that the memory of the parsed examples is freed.
+    return (_open_entry(entry) if added else None) or splits
 
 
 def _usable_folder(sources: Sequence[Path]) -> Path | None:
-    """The cache folder, unless what is built may lack something or its sources cannot be read twice."""
+    """The cache folder, unless the result may be incomplete or its sources cannot be read twice."""
     folder = cache_folder()
-    if folder is None or is_collecting():  # whoever collects problems gets no bad rows
+    if folder is None or is_collecting():  # bad rows are being skipped
         return None
     try:
         for source in sources:
-            if not (source.is_file() or source.is_dir()):  # a pipe, or a mistake that `build` will tell
+            if not (source.is_file() or source.is_dir()):  # a pipe, or a mistake that `build` reports
                 return None
-            if folder.is_relative_to(source.resolve()):  # each entry would change the key of the next
+            if folder.is_relative_to(source.resolve()):  # an entry would change its own key
                 return None
     except OSError:
         return None
@@ -186,19 +73,19 @@ def _usable_folder(sources: Sequence[Path]) -> Path | None:
 
 
 def _key(sources: Sequence[Path], settings: Mapping[str, object]) -> str | None:
-    """The name for what is built from these; None where something cannot be read, which `build` will tell."""
+    """Digest of the sources, settings and code; None if a source cannot be read, which `build` reports."""
     from unirex import __version__
 
     try:
-        # Names count too: ids and datasets are called after their files.
+        # Names count too: ids and dataset names are made from file names.
         content = [(source.resolve().name, content_digest(source)) for source in sources]
     except OSError:
         return None
     about = [SCHEMA, __version__, sys.version_info[:2], code_digest(CODE), settings, content]
-    return hashlib.sha256(json.dumps(about, sort_keys=True, default=_plain).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(about, sort_keys=True, default=_to_json).encode()).hexdigest()
 
 
-def _plain(value: object) -> object:
+def _to_json(value: object) -> object:
     if is_dataclass(value) and not isinstance(value, type):
         return [type(value).__name__, asdict(value)]
     if isinstance(value, Mapping):
@@ -219,10 +106,10 @@ def _write_entry(folder: Path, splits: Splits) -> None:
 
 
 def _open_entry(entry: Path) -> Splits | None:
-    """The examples of an entry; None where there is none, or none in good order."""
+    """The examples of an entry; None if it does not exist or is damaged."""
     try:
         saved = json.loads((entry / "info.json").read_text("utf-8"))
-        info = DatasetInfo(**{name: _frozen(value) for name, value in saved["info"].items()})
+        info = DatasetInfo(**{name: _to_tuples(value) for name, value in saved["info"].items()})
         for split, size in saved["sizes"].items():
             if (entry / f"{split}.arrow").stat().st_size != size:
                 return None
@@ -232,5 +119,120 @@ def _open_entry(entry: Path) -> Splits | None:
         return None
 
 
-def _frozen(value: Any) -> Any:
-    return tuple(map(_frozen, value)) if isinstance(value, list) else value
+def _to_tuples(value: Any) -> Any:
+    return tuple(map(_to_tuples, value)) if isinstance(value, list) else value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredExamples(Sequence[Example]):
+    """Examples in a memory-mapped file, each decoded on access; a slice is a view of the same file.
+
+    Only what is accessed is read, and the system may reclaim the memory at any time. Forked processes share
+    it; a process that receives a pickled copy opens the file again.
+    """
+
+    path: Path
+    column: ChunkedArray = field(repr=False)  # one JSON text per example
+    rows: range
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @overload
+    def __getitem__(self, index: int) -> Example: ...
+    @overload
+    def __getitem__(self, index: slice) -> StoredExamples: ...
+    def __getitem__(self, index: int | slice) -> Example | StoredExamples:
+        if isinstance(index, slice):
+            return replace(self, rows=self.rows[index])
+        return self._decode(self.column[self.rows[index]].as_py())
+
+    def __iter__(self) -> Iterator[Example]:
+        for start in range(0, len(self.rows), ITERATED):
+            part = self.rows[start : start + ITERATED]
+            if part.step == 1:
+                yield from map(self._decode, self.column.slice(part.start, len(part)).to_pylist())
+            else:
+                yield from (self._decode(self.column[row].as_py()) for row in part)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return read_examples, (self.path, self.rows)
+
+    def _decode(self, row: bytes) -> Example:
+        try:
+            return _decode(row)
+        except (ValueError, TypeError) as error:
+            raise UserError(f"{self.path}: a row is damaged ({error}); remove {self.path.parent}") from None
+
+
+def read_examples(path: str | Path, rows: range | None = None) -> StoredExamples:
+    """Open a file written by `write_examples`; examples are decoded on access."""
+    import pyarrow
+
+    try:
+        with pyarrow.memory_map(os.fsencode(path)) as source, pyarrow.ipc.open_file(source) as reader:
+            column = reader.read_all().column("example")
+        if column.type != pyarrow.large_binary():
+            raise KeyError("no column of bytes named 'example'")
+        column.validate(full=True)  # the bounds of all rows, so that no access goes beyond the file
+    except (pyarrow.ArrowException, OSError, KeyError) as error:
+        raise UserError(f"{path}: not a file of examples: {error}") from None
+    return StoredExamples(Path(path), column, range(len(column)) if rows is None else rows)
+
+
+def write_examples(path: str | Path, examples: Iterable[Example]) -> None:
+    """Write the examples to an Arrow file, batch by batch and atomically."""
+    replace_file(Path(path), lambda draft: _write(draft, examples))
+
+
+def _write(path: Path, examples: Iterable[Example]) -> None:
+    import pyarrow
+
+    schema = pyarrow.schema([("example", pyarrow.large_binary())])
+    with pyarrow.OSFile(os.fsencode(path), "wb") as sink, pyarrow.ipc.new_file(sink, schema) as writer:
+        for rows in _batches(map(_encode, examples)):
+            # Built from buffers, because `pyarrow.array` would import pandas.
+            bounds = array("q", accumulate(map(len, rows), initial=0))
+            buffers = [None, pyarrow.py_buffer(bounds), pyarrow.py_buffer(b"".join(rows))]
+            column = pyarrow.Array.from_buffers(schema.types[0], len(rows), buffers)
+            writer.write_batch(pyarrow.record_batch([column], schema=schema))
+
+
+def _batches(rows: Iterable[bytes]) -> Iterator[list[bytes]]:
+    batch, size = [], 0
+    for row in rows:
+        batch.append(row)
+        size += len(row)
+        if size >= BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _encode(example: Example) -> bytes:
+    row = (
+        example.id,
+        example.segments,
+        example.label,
+        example.rationale,
+        example.choices,
+        example.groups,
+    )
+    return _encode_json(row).encode("utf-8", "surrogatepass")
+
+
+def _decode(row: bytes) -> Example:
+    name, segments, label, rationale, choices, groups = _decode_json(row.decode("utf-8", "surrogatepass"))
+    return Example(
+        name,
+        tuple(segments),
+        label,
+        None if rationale is None else _rationale(rationale),
+        None if choices is None else tuple(choices),
+        tuple(map(_rationale, groups)),
+    )
+
+
+def _rationale(saved: list[list[list[int]]]) -> Rationale:
+    return tuple([tuple([(start, end) for start, end in spans]) for spans in saved])

@@ -1,22 +1,27 @@
-"""What must hold before anything is trained, told to the person who can mend the data."""
+"""Checks on the user's data, whose errors say where the mistake is and how to fix it.
+
+A reader wraps each row in `row_at`. By default the first mistake ends the reading; inside `collecting` the
+bad row is skipped and its problem recorded, so that `unirex data check` can list all of them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from difflib import get_close_matches
-from functools import cached_property
+from inspect import Parameter, signature
 from pathlib import Path
 from reprlib import repr as short
+from typing import Any
 
 from unirex.data.example import Example, Label
-from unirex.errors import UserError
+from unirex.errors import UserError, unknown
 
 
 @contextmanager
 def at(place: object) -> Iterator[None]:
-    """Says where in the user's data a mistake stands."""
+    """Prefix the message of a `UserError` raised inside with where in the user's data it is."""
     try:
         yield
     except UserError as error:
@@ -24,21 +29,18 @@ def at(place: object) -> Iterator[None]:
 
 
 class Problems(list[str]):
-    """Every problem that readers met, and where the examples stand that they read."""
+    """The problems found while reading, and the places of the examples that were read."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.places: dict[str, str] = {}  # by id
+        self.places: dict[str, str] = {}  # by example id
+        self._seen: set[str] = set()
 
     def append(self, problem: str) -> None:
-        """Once is enough, however many checks find it."""
-        if problem not in self._told:
-            self._told.add(problem)
+        """Add a problem unless it is already listed: several checks may find the same one."""
+        if problem not in self._seen:
+            self._seen.add(problem)
             super().append(problem)
-
-    @cached_property
-    def _told(self) -> set[str]:
-        return set()
 
 
 _PROBLEMS: ContextVar[Problems | None] = ContextVar("problems", default=None)
@@ -46,7 +48,7 @@ _PROBLEMS: ContextVar[Problems | None] = ContextVar("problems", default=None)
 
 @contextmanager
 def collecting() -> Iterator[Problems]:
-    """Inside, readers go on after a bad row; the list fills with every problem they meet."""
+    """Inside, readers skip bad rows and record their problems in the list yielded here."""
     problems = Problems()
     token = _PROBLEMS.set(problems)
     try:
@@ -55,10 +57,10 @@ def collecting() -> Iterator[Problems]:
         _PROBLEMS.reset(token)
 
 
-class row_at:  # noqa: N801  it reads like the function `at`, and is a class for speed: one a row
-    """One row among many: a mistake in it ends the reading, or only the row where problems are collected.
+class row_at:  # noqa: N801  used like the function `at`; a class for speed, as it is entered for each row
+    """Adds the row's place to a `UserError`; while problems are collected, records it and skips the row.
 
-    All that is done with the row must stand inside.
+    Everything done with the row must be inside the block.
     """
 
     __slots__ = ("place",)
@@ -80,26 +82,26 @@ class row_at:  # noqa: N801  it reads like the function `at`, and is a class for
 
 
 def is_collecting() -> bool:
-    """Whether bad rows are passed over, so that what is read may lack some."""
+    """Whether bad rows are being skipped, so that the data may be incomplete."""
     return _PROBLEMS.get() is not None
 
 
-def stands_at(place: str, name: str) -> None:
-    """Where the example of this id stands: remembered only where problems are collected."""
+def note_place(place: str, name: str) -> None:
+    """Remember where the example with this id is, if problems are being collected."""
     problems = _PROBLEMS.get()
     if problems is not None:
         problems.places.setdefault(name, place)
 
 
 def remark(place: object, fault: str) -> None:
-    """A fault the reader can live with: heard only where problems are collected."""
+    """Record a fault that does not prevent reading the row, if problems are being collected."""
     problems = _PROBLEMS.get()
     if problems is not None:
         problems.append(f"{place}: {fault}")
 
 
 def check_file(path: Path, *, suffixes: Collection[str]) -> None:
-    """There is a file, of a kind that can be read."""
+    """Raise a `UserError` unless the path is a file with one of the suffixes."""
     if exists(path) and path.is_dir():
         raise UserError(f"{path}: is a folder; give a file in it ({', '.join(suffixes)})")
     if not exists(path):
@@ -111,12 +113,12 @@ def check_file(path: Path, *, suffixes: Collection[str]) -> None:
 def _nearest(path: Path) -> str:
     if not (exists(path.parent) and path.parent.is_dir()):
         return f" nor is there a folder '{path.parent}'"
-    near = get_close_matches(path.name, sorted(one.name for one in path.parent.iterdir()), n=1)
+    near = get_close_matches(path.name, sorted(file.name for file in path.parent.iterdir()), n=1)
     return f" did you mean '{path.parent / near[0]}'?" if near else f" nothing like it in '{path.parent}'"
 
 
 def exists(path: Path) -> bool:
-    """Whether something is there; a name the system refuses (too long, forbidden) is not."""
+    """Whether the path exists; False too for a name the system refuses (too long, forbidden)."""
     try:
         return path.exists()
     except (OSError, ValueError):
@@ -124,7 +126,7 @@ def exists(path: Path) -> bool:
 
 
 def is_missing(value: object) -> bool:
-    """Whether a cell says nothing: null, NaN (what pandas writes for null) or blank.
+    """Whether a value is null, NaN (what pandas writes for null) or a blank string.
 
     >>> [is_missing(value) for value in (None, float("nan"), "  ", 0, False, "no")]
     [True, True, True, False, False, False]
@@ -135,20 +137,20 @@ def is_missing(value: object) -> bool:
 
 
 def check_text(value: object, *, column: str = "text", blank: bool = False) -> str:
-    """A text that has something to read in it, unless it may be `blank`."""
+    """The value as a text; it must be a valid string and, unless `blank` is allowed, not blank."""
     if not isinstance(value, str):
         raise UserError(f"'{column}' must be a string, not {short(value)}")
     if not blank and not value.strip():
         raise UserError(f"'{column}' is empty; give it some text or remove the row")
     try:
         value.encode()
-    except UnicodeEncodeError as error:  # JSON can spell these; no tokenizer can read them
+    except UnicodeEncodeError as error:  # valid in JSON, but no tokenizer can read it
         raise UserError(f"'{column}' holds half a surrogate pair at character {error.start}") from None
     return value
 
 
 def check_label(value: object, *, column: str = "label") -> Label:
-    """A label somebody gave, of a type that can name a class."""
+    """The value as a label; it must not be missing and must be text, a number or true/false."""
     if is_missing(value):
         raise UserError(f"'{column}' is missing; give the row a label or remove it")
     if not isinstance(value, str | int | float):
@@ -157,14 +159,14 @@ def check_label(value: object, *, column: str = "label") -> Label:
 
 
 def label_kind(label: Label) -> str:
-    """The sort of thing a label is; the labels of one dataset are all of one sort."""
+    """The type of a label as users know it; the labels of a dataset must all have the same."""
     if isinstance(label, bool):
         return "true/false"
     return "text" if isinstance(label, str) else "a number"
 
 
 def check_labels(placed: Iterable[tuple[str, Label | None]]) -> None:
-    """No two labels are different to a reader and equal to Python (1, 1.0 and True), or of two sorts."""
+    """Labels must be of one kind, and none equal to another in Python but not to a reader (1, 1.0, True)."""
     first: tuple[str, Label] | None = None
     seen: dict[Label, tuple[str, Label]] = {}
     for place, label in placed:
@@ -172,45 +174,41 @@ def check_labels(placed: Iterable[tuple[str, Label | None]]) -> None:
             continue
         first = first or (place, label)
         before = seen.setdefault(label, (place, label))
-        other = first if label_kind(label) != label_kind(first[1]) else before
-        if type(other[1]) is not type(label):
+        other_place, other = first if label_kind(label) != label_kind(first[1]) else before
+        if type(other) is not type(label):
             with row_at(place):
-                raise UserError(_clash(label, *other))
-
-
-def _clash(label: Label, first_place: str, first: Label) -> str:
-    return (
-        f"label {label!r} ({type(label).__name__}) does not go with {first!r} "
-        f"({type(first).__name__}) at {first_place}; write all labels as one type"
-    )
+                raise UserError(
+                    f"label {label!r} ({type(label).__name__}) does not go with {other!r} "
+                    f"({type(other).__name__}) at {other_place}; write all labels as one type"
+                )
 
 
 def check_ids(placed: Iterable[tuple[str, str]]) -> None:
-    """No id names two examples."""
+    """Ids must be unique."""
     first: dict[str, str] = {}
     for place, name in placed:
         before = first.setdefault(name, place)
-        stands_at(place, name)
+        note_place(place, name)
         if before != place:
             with row_at(place):
                 raise UserError(f"duplicate id '{name}', first at {before}; make ids unique")
 
 
 def label_order(labels: Iterable[Label]) -> tuple[Label, ...]:
-    """The classes in an order that any run finds again: False, True; numbers up; text by code point.
+    """The classes in a fixed order: False, True; numbers ascending; text by code point.
 
-    Text, numbers and true/false do not mix: a dataset that has two of them has a mistake in it.
+    Text, numbers and true/false must not be mixed.
 
     >>> label_order(["pos", "neg", "pos"]), label_order([True, False]), label_order([10, 9.5])
     (('neg', 'pos'), (False, True), (9.5, 10))
     """
-    found = list(labels)
-    check_labels((f"label {number}", label) for number, label in enumerate(found, 1))
-    return tuple(sorted(set(found)))  # of one sort, so comparable
+    labels = list(labels)
+    check_labels((f"label {number}", label) for number, label in enumerate(labels, 1))
+    return tuple(sorted(set(labels)))  # all of one type, so comparable
 
 
 def check_splits(parts: Mapping[str, Sequence[Example]]) -> None:
-    """There is something to learn from, and nothing is asked that training never showed."""
+    """Train must exist and have at least two classes, and no split may have a label that train lacks."""
     if not parts.get("train"):
         raise UserError("no training examples; mark some rows as split 'train' or give a train file")
     known = {example.label for example in parts["train"]}
@@ -224,3 +222,20 @@ def check_splits(parts: Mapping[str, Sequence[Example]]) -> None:
                     f"label {example.label!r} of {split} (first in example '{example.id}') is not in train; "
                     "add training examples of it or correct it"
                 )
+
+
+def option_names(function: Callable[..., object]) -> list[str]:
+    """The options of a dataset's `load` or a format's `read`: its keyword-only arguments except the seed."""
+    parameters = signature(function).parameters.values()
+    return [
+        parameter.name
+        for parameter in parameters
+        if parameter.kind is Parameter.KEYWORD_ONLY and parameter.name != "seed"
+    ]
+
+
+def check_options(reader: str, given: Mapping[str, Any], known: Sequence[str]) -> None:
+    """Raise a `UserError` for an option that a reader does not have."""
+    for name in given:
+        if name not in known:
+            raise UserError(f"{reader}: {unknown('option', name, known)}")

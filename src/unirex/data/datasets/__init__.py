@@ -1,1 +1,1 @@
-"""The public datasets, one file each: `load(folder) -> Splits`, and what is known of the data in `INFO`."""
+"""The public datasets, one module each, with `load(folder) -> Splits`, `INFO` and `FOLDERS`."""

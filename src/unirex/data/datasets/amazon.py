@@ -1,9 +1,9 @@
 """Amazon Review Polarity: title and text of reviews of one or two stars (neg) against four or five (pos).
 
-A target for systems trained on sentiment elsewhere, without rationales (SPEC A2.8). Of the 3 600 000 and
-400 000 reviews, 10 000 are drawn for train and 2000 for dev out of train, 2000 for test out of test, with the
-mix of labels kept. A file is read once, and only what is drawn is held. A review has two segments, its title
-and its content; one of them may be empty. `polarity` describes the files.
+A target for systems trained on other sentiment data, without rationales (SPEC A2.8). Of the 3 600 000 and
+400 000 reviews, 10 000 are drawn for train and 2000 for dev from train, 2000 for test from test, with the
+same label distribution. A file is read once, and only the sample is held in memory. A review has two
+segments, its title and its content; one of them may be empty. `polarity` describes the files.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ def load(
     """A sample of the reviews.
 
     Args:
-        folder: what the archive unpacks to, or a copy from the Hugging Face Hub.
-        seed: what the draw depends on.
-        sample: "stratified" draws (the paper's words), "first_n" takes the first rows (its code; D-18).
-        sizes: how many reviews for train, dev and test.
+        folder: the unpacked archive, or a copy from the Hugging Face Hub.
+        seed: seed of the sample.
+        sample: "stratified" draws (as the paper says), "first_n" takes the first rows (as its code; D-18).
+        sizes: number of reviews in train, dev and test.
     """
     return load_polarity(folder, INFO, columns=("title", "content"), seed=seed, sample=sample, sizes=sizes)

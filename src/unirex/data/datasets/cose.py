@@ -1,7 +1,7 @@
 """ERASER CoS-E: questions of common sense with five answers to choose from, and the words that point to one.
 
-The document is the question; the query holds the answers, with ` [sep] ` between. Evidence stands in the
-question only.
+The document is the question; the query holds the answers, separated by ` [sep] `. Evidence is only in the
+question.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ FOLDERS = ("cose", "eraser/cose")
 
 
 def load(folder: Path, *, seed: int = 0) -> Splits:
-    """The published splits, so `seed` decides nothing."""
+    """The published splits; `seed` is not used."""
     return read_eraser(folder, INFO, _compose)
 
 
@@ -39,5 +39,5 @@ def _compose(annotation: Annotation) -> Parts:
         raise UserError(f"'query' has {len(choices)} answers; put '{BETWEEN}' between the {CHOICES} of them")
     return Parts(
         only_document(annotation),
-        choices=tuple(check_text(one, column="an answer in query") for one in choices),
+        choices=tuple(check_text(choice, column="an answer in query") for choice in choices),
     )

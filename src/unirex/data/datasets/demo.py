@@ -47,14 +47,14 @@ _ECHO = re.compile(r"\b(\w{5,}),? and (?:\w+ ){0,3}\1\b")  # "superb, and the ac
 
 
 def load(seed: int = 0) -> Splits:
-    """The corpus a seed stands for; no text occurs twice, within or across splits."""
+    """The corpus generated from a seed; no text occurs twice, within or across splits."""
     rng = random.Random(f"demo-{seed}")  # text seeds do not depend on PYTHONHASHSEED
     seen: set[str] = set()
     return Splits(INFO, {split: _split(split, rng, seen) for split in SIZES})
 
 
 def schedule(size: int) -> Iterator[tuple[str, str]]:
-    """The construction and label of each text of a split: every construction praises and blames in turn."""
+    """The construction and label of each text of a split: each construction alternates between the labels."""
     constructions = [name for name, share in SHARES.items() for _ in range(share)]
     for index in range(size):
         yield constructions[index // 2 % len(constructions)], LABELS[index % 2]
@@ -62,21 +62,21 @@ def schedule(size: int) -> Iterator[tuple[str, str]]:
 
 @dataclass(frozen=True)
 class Writer:
-    """Somebody with one thing to review, who picks every word at random but keeps to the grammar."""
+    """Writes a review of one thing, choosing among the alternatives of the grammar at random."""
 
     rules: Rules
     rng: random.Random
-    unseen: bool  # may use the words kept out of training
+    unseen: bool  # whether words kept out of training may be used
 
     def write(self, name: str, positive: bool) -> str:
-        """A text of the named rule in the given polarity, gold words in brackets."""
+        """A text by the named rule in the given polarity, with gold words in brackets."""
         polar = name + ("+" if positive else "-")
         choices = self.rules[polar if polar in self.rules else name]
         allowed = [choice for choice in choices if self.unseen or not choice.startswith("*")]
         return self.fill(self.rng.choice(allowed).removeprefix("*"), positive)
 
     def fill(self, pattern: str, positive: bool) -> str:
-        """The pattern with every slot written out."""
+        """The pattern with every slot filled."""
         return _SLOT.sub(lambda slot: self.write(slot[1], self._polarity(slot[2], positive)), pattern)
 
     def _polarity(self, sign: str, positive: bool) -> bool:
@@ -85,7 +85,7 @@ class Writer:
 
 
 def review(construction: str, label: str, rng: random.Random, *, unseen: bool = False) -> str:
-    """A short review, gold words in brackets: the deciding sentence among neutral ones, in some style."""
+    """A short review with gold words in brackets: the deciding sentence among neutral ones."""
     rules = COMMON | DOMAINS[rng.choice(list(DOMAINS))] | rng.choice(PERSONS)
     writer = Writer(rules, rng, unseen)
     facts = rng.sample(rules["fact"], rng.choice((0, 1, 1, 1, 2)))
@@ -95,7 +95,7 @@ def review(construction: str, label: str, rng: random.Random, *, unseen: bool = 
 
 
 def read_gold(marked: str) -> tuple[str, tuple[CharSpan, ...]]:
-    """A text without its brackets, and the character spans they held.
+    """The text without its brackets, and the spans that were in brackets.
 
     >>> read_gold("It is [far from dull].")
     ('It is far from dull.', ((6, 19),))

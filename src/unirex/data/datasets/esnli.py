@@ -1,7 +1,7 @@
 """ERASER e-SNLI: whether a premise entails a hypothesis, contradicts it or neither, with the words that tell.
 
 Premise and hypothesis of the annotation `<id>` are the documents `<id>_premise` and `<id>_hypothesis`; its
-query is left out. Where evidence stands in one of the two only, the other has no marked words.
+query is left out. If only one of the two has evidence, the other has no marked words.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FOLDERS = ("esnli", "e-snli", "eraser/esnli")
 
 
 def load(folder: Path, *, seed: int = 0) -> Splits:
-    """The published splits, so `seed` decides nothing."""
+    """The published splits; `seed` is not used."""
     return read_eraser(folder, INFO, _compose)
 
 

@@ -16,10 +16,5 @@ FOLDERS = ("tweeteval/irony", "irony")
 
 
 def load(folder: Path, *, seed: int = 0) -> Splits:
-    """All tweets.
-
-    Args:
-        folder: TweetEval's `irony`.
-        seed: changes nothing, as the splits are published.
-    """
+    """The published splits of TweetEval's `irony`; `seed` is not used."""
     return load_tweets(folder, INFO, mapping=("non_irony", "irony"))

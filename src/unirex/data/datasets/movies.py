@@ -1,6 +1,6 @@
 """ERASER Movies: reviews of films, negative or positive, with the phrases that show it.
 
-The query ("What is the sentiment of this review?") is the same everywhere and is left out. One annotation of
+The query ("What is the sentiment of this review?") is always the same and is left out. One annotation of
 train (posR_161.txt) has no evidence: it is kept, without gold, so that there are 1600 and not 1599 as in the
 paper. Test has 199 annotations in the current release; the paper used an older one with 200 (SPEC A2.10).
 """
@@ -20,12 +20,12 @@ FOLDERS = ("movies", "eraser/movies")
 
 
 def load(folder: Path, *, seed: int = 0, offsets: Literal["document", "sentence"] = "document") -> Splits:
-    """The published splits, so `seed` decides nothing.
+    """The published splits.
 
     Args:
-        folder: where the files are.
-        seed: not used.
-        offsets: what the tokens of evidence are counted from. "document" is right; "sentence" repeats a
+        folder: the ERASER folder of the dataset.
+        seed: not used, as the splits are published.
+        offsets: where the tokens of evidence are counted from. "document" is right; "sentence" repeats a
             mistake of the released research code, for comparison with its tables (see `in_sentence`).
     """
     if offsets not in OFFSETS:
@@ -34,24 +34,23 @@ def load(folder: Path, *, seed: int = 0, offsets: Literal["document", "sentence"
 
 
 def in_sentence(document: Document, start: int, end: int) -> CharSpan:
-    """Evidence where the released research code puts it: at its place in its own sentence.
+    """The span of evidence in the released research code: at its position in its own sentence.
 
-    It counted positions anew in each sentence, then used them in the whole document (SPEC A11 D-1), so that
-    all gold lies near the beginning. Evidence over several sentences marks nothing if it ends earlier in the
-    last than it begins in the first. Words are counted here; the code counted its tokenizer's pieces of them.
+    The code counted positions from the start of each sentence, then used them in the whole document
+    (SPEC A11 D-1), so that all gold is near the beginning. Evidence over several sentences marks nothing if
+    it ends earlier in the last than it begins in the first. Words are counted here, word pieces there.
 
     >>> document = Document.of("a film\\nit is just so good")
     >>> document.text[slice(*in_sentence(document, 4, 6))]  # "just so" are words 2 and 3 of their sentence
     'it is'
     """
-    first, last = _number(document, start), _number(document, end - 1) + 1
+    first, last = _index_in_sentence(document, start), _index_in_sentence(document, end - 1) + 1
     return document.span(first, max(first, last))
 
 
-def _number(document: Document, token: int) -> int:
-    """The number of a token in its sentence."""
-    place = document.starts[token]
-    return document.text.count(" ", document.text.rfind("\n", 0, place) + 1, place)
+def _index_in_sentence(document: Document, token: int) -> int:
+    start = document.starts[token]
+    return document.text.count(" ", document.text.rfind("\n", 0, start) + 1, start)
 
 
 def _compose(annotation: Annotation) -> Parts:

@@ -1,6 +1,6 @@
 """ERASER MultiRC: whether an answer to a question about a document is right, with the sentences that tell.
 
-The query is both, `question || answer`. Evidence is whole sentences, in the document only.
+The query holds both, `question || answer`. Evidence is whole sentences of the document.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FOLDERS = ("multirc", "eraser/multirc")
 
 
 def load(folder: Path, *, seed: int = 0) -> Splits:
-    """The published splits, so `seed` decides nothing."""
+    """The published splits; `seed` is not used."""
     return read_eraser(folder, INFO, _compose)
 
 

@@ -16,10 +16,5 @@ FOLDERS = ("tweeteval/offensive", "offenseval")
 
 
 def load(folder: Path, *, seed: int = 0) -> Splits:
-    """All tweets.
-
-    Args:
-        folder: TweetEval's `offensive`.
-        seed: changes nothing, as the splits are published.
-    """
+    """The published splits of TweetEval's `offensive`; `seed` is not used."""
     return load_tweets(folder, INFO, mapping=("not-offensive", "offensive"))

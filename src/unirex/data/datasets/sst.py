@@ -8,26 +8,143 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
 from reprlib import repr as short
-from typing import Any
+from typing import Any, NamedTuple
 
 from unirex.data.example import SPLIT_NAMES, CharSpan, DatasetInfo, Example, Label, Splits
-from unirex.data.rows import json_object, lines
-from unirex.data.validate import check_text, remark, row_at, stands_at
+from unirex.data.rows import json_object, nonempty, read_lines
+from unirex.data.validate import check_text, note_place, remark, row_at
 from unirex.errors import UserError, unknown
 
+INFO = DatasetInfo(name="sst", labels=("neg", "pos"), metric="accuracy")
+FOLDERS = ("sst/trees", "sst", "trees")
 NEUTRAL = 2
+GOLD_FROM = 0.5  # SPEC A2.1
 
 # ASCII blanks only: a no-break space is inside a word (some leaves hold "8 1/2").
+_WORD = re.compile(r"\S+", re.ASCII)
 _PIECE = re.compile(r"\s*(?:\(([0-4])\s+(?:([^()\s]+)\s*\))?|(\))|\S)", re.ASCII)
 _ESCAPE = re.compile(r"-([LR][RSC])B-|\\([/*])")
 _BRACKETS = {"LR": "(", "RR": ")", "LS": "[", "RS": "]", "LC": "{", "RC": "}"}
 
+PlacedItem = tuple[str, int, Any]  # place, number, tree or record
+
+
+class WeightedText(NamedTuple):
+    """A text with its label (None: neutral) and a weight for each word."""
+
+    label: Label | None
+    text: str
+    weights: list[float]
+
+
+def load(folder: Path, *, seed: int = 0, lowercase: bool = False) -> Splits:
+    """The published splits; `seed` is not used. With `lowercase`, all texts are in lower case."""
+    files = {split: _file(Path(folder), split) for split in SPLIT_NAMES}
+    return Splits(INFO, {split: list(_examples(path, split, lowercase)) for split, path in files.items()})
+
+
+def _file(folder: Path, split: str) -> Path:
+    found = [path for suffix in _READERS if (path := folder / f"{split}{suffix}").is_file()]
+    if not found:
+        raise UserError(f"{folder}: neither {split}.txt (trees) nor {split}.jsonl; sst needs every split")
+    if len(found) > 1:
+        raise UserError(f"{folder}: {found[0].name} and {found[1].name} are both {split}; keep one")
+    return found[0]
+
+
+def _examples(path: Path, split: str, lowercase: bool) -> Iterator[Example]:
+    items, parse = _READERS[path.suffix]
+    for place, number, item in nonempty(items(path), path, unit="text"):
+        with row_at(place):
+            label, text, weights = parse(item, place)
+            text = text.lower() if lowercase else text
+            if label is not None:
+                name = f"sst-{split}-{number}"
+                note_place(place, name)
+                yield Example(name, (text,), label, (gold_spans(text, weights),))
+
+
+def gold_spans(text: str, weights: Iterable[float]) -> tuple[CharSpan, ...]:
+    """Each run of gold words as one span.
+
+    >>> gold_spans("not very good , but fun", [0.5, 0.5, 1, 0, 0, 0.5])
+    ((0, 13), (20, 23))
+    """
+    weighted = zip((match.span() for match in _WORD.finditer(text)), weights, strict=True)
+    spans: list[CharSpan] = []
+    for is_gold, run in groupby(weighted, lambda word: word[1] >= GOLD_FROM):
+        if is_gold:
+            words = [span for span, _ in run]
+            spans.append((words[0][0], words[-1][1]))
+    return tuple(spans)
+
+
+def _lines(path: Path) -> Iterator[PlacedItem]:
+    for number, line in enumerate(read_lines(path), 1):
+        if line.strip():
+            yield f"{path}:{number}", number, line
+
+
+def _records(path: Path) -> Iterator[PlacedItem]:
+    """The records of a JSON list, or of one record per line."""
+    if not next((line for line in read_lines(path) if line.strip()), "").lstrip().startswith("["):
+        yield from _lines(path)
+        return
+    try:
+        records = json.loads("".join(read_lines(path)))
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{path}: malformed JSON: {error}") from None
+    for number, record in enumerate(records, 1):
+        yield f"{path}: record {number}", number, record
+
+
+def _parse_tree(line: Any, _: str) -> WeightedText:
+    tree = Tree(line)
+    label = None if tree.label == NEUTRAL else INFO.labels[tree.label > NEUTRAL]
+    return WeightedText(label, " ".join(tree.words), tree.weights)
+
+
+def _parse_record(item: Any, place: str) -> WeightedText:
+    record = json_object(item) if isinstance(item, str) else item
+    if not isinstance(record, dict):
+        raise UserError(
+            f"a record must be an object with text, rationale and classification, not {short(record)}"
+        )
+    text, label = check_text(record.get("text")), record.get("classification")
+    if label not in INFO.labels:
+        raise unknown("classification", label, INFO.labels)
+    return WeightedText(label, text, _weights(record.get("rationale"), len(_WORD.findall(text)), place))
+
+
+def _weights(rationale: object, words: int, place: str) -> list[float]:
+    if not isinstance(rationale, list) or not all(map(_is_number, rationale)):
+        raise UserError(f"'rationale' must be a list of numbers, one for each word, not {short(rationale)}")
+    if len(rationale) == words - 1:  # three such are in the published train file (SPEC A2.1)
+        remark(place, f"rationale has {words - 1} numbers for {words} words; read as 0 for the last word")
+        return [*rationale, 0.0]
+    if len(rationale) != words:
+        raise UserError(
+            f"rationale has {len(rationale)} numbers, but the text has {words} words; give one a word"
+        )
+    return rationale
+
+
+def _is_number(value: object) -> bool:
+    return type(value) in (int, float) and value == value  # neither a bool nor NaN
+
+
+_READERS: dict[str, tuple[Callable[[Path], Iterator[PlacedItem]], Callable[[Any, str], WeightedText]]] = {
+    ".txt": (_lines, _parse_tree),
+    ".jsonl": (_records, _parse_record),
+    ".json": (_records, _parse_record),
+}
+
 
 class Tree:
-    """The label of a tree, its words, and the weight of each: the sentiment of the node that explains it.
+    """The label of a tree, its words, and for each word the sentiment of the node that explains it as weight.
 
-    A node is explanatory if it is a leaf, or if its sentiment |label - 2| / 2 is stronger than any below it.
-    A word belongs to the first explanatory node on its way down from the root (SPEC A2.1).
+    A node is explanatory if it is a leaf, or if its sentiment |label - 2| / 2 is stronger than that of all
+    nodes below it. A word belongs to the first explanatory node on the path from the root to it (SPEC A2.1).
 
     >>> tree = Tree("(3 (2 It) (3 (2 is) (4 (2 great) (3 fun))))")
     >>> tree.label, tree.words, tree.weights
@@ -37,10 +154,8 @@ class Tree:
     def __init__(self, line: str) -> None:
         self.words: list[str] = []
         self.weights: list[float] = []
-        self._open: list[
-            tuple[float, int]
-        ] = []  # of each open node, its sentiment and its first word's number
-        self._below = [0.0]  # the strongest sentiment so far below each open node, and outside of all
+        self._open: list[tuple[float, int]] = []  # sentiment and first word of each open node
+        self._below = [0.0]  # the strongest sentiment so far at the top level and below each open node
         labels = [self._take(piece) for piece in _PIECE.finditer(line)]  # no recursion: trees may be deep
         if self._open or not labels:
             raise UserError(f"the tree is cut off: {len(self._open)} '(' without ')'")
@@ -67,13 +182,13 @@ class Tree:
     def _close(self, sentiment: float, first: int, below: float) -> None:
         if first == len(self.words):
             raise UserError(f"malformed tree: the node after word {first} holds no words")
-        if sentiment > below:  # explanatory; should a node above it be so too, that one has the last word
+        if sentiment > below:  # explanatory; an explanatory node above it closes later and overwrites this
             self.weights[first:] = [sentiment] * (len(self.words) - first)
         self._below[-1] = max(self._below[-1], sentiment, below)
 
 
 def unescape(word: str) -> str:
-    r"""A word as it was before the treebank escaped its brackets, slashes and asterisks.
+    r"""A word without the treebank's escapes of brackets, slashes and asterisks.
 
     >>> unescape("-LRB-"), unescape("1\\/2")
     ('(', '1/2')
@@ -91,124 +206,3 @@ def _misplaced(piece: re.Match[str]) -> UserError:
         f"malformed tree at column {column}: unexpected {short(piece[0].strip())}; "
         "a line is one tree of nodes (label word) or (label node node) with labels 0 to 4"
     )
-
-
-INFO = DatasetInfo(name="sst", labels=("neg", "pos"), metric="accuracy")
-FOLDERS = ("sst/trees", "sst", "trees")
-GOLD_FROM = 0.5  # SPEC A2.1
-
-_WORD = re.compile(r"\S+", re.ASCII)  # a no-break space is inside a word
-
-Source = tuple[str, int, Any]  # a text as it stands in its file: its place, its number, its tree or record
-Read = tuple[Label | None, str, list[float]]  # the label (None: neutral), the text, a weight for each word
-
-
-def load(folder: Path, *, seed: int = 0, lowercase: bool = False) -> Splits:
-    """The published splits, so `seed` decides nothing; `lowercase` writes all texts in lower case."""
-    files = {split: _file(Path(folder), split) for split in SPLIT_NAMES}
-    return Splits(INFO, {split: list(_examples(path, split, lowercase)) for split, path in files.items()})
-
-
-def gold_spans(text: str, weights: Iterable[float]) -> tuple[CharSpan, ...]:
-    """Each run of gold words as one span.
-
-    >>> gold_spans("not very good , but fun", [0.5, 0.5, 1, 0, 0, 0.5])
-    ((0, 13), (20, 23))
-    """
-    placed = zip((found.span() for found in _WORD.finditer(text)), weights, strict=True)
-    runs = [
-        [span for span, _ in run] for gold, run in groupby(placed, lambda one: one[1] >= GOLD_FROM) if gold
-    ]
-    return tuple((run[0][0], run[-1][1]) for run in runs)
-
-
-def _file(folder: Path, split: str) -> Path:
-    found = [path for suffix in _KINDS if (path := folder / f"{split}{suffix}").is_file()]
-    if not found:
-        raise UserError(f"{folder}: neither {split}.txt (trees) nor {split}.jsonl; sst needs every split")
-    if len(found) > 1:
-        raise UserError(f"{folder}: {found[0].name} and {found[1].name} are both {split}; keep one")
-    return found[0]
-
-
-def _examples(path: Path, split: str, lowercase: bool) -> Iterator[Example]:
-    _, read = _KINDS[path.suffix]
-    for place, number, source in _sources(path):
-        with row_at(place):
-            label, text, weights = read(source, place)
-            text = text.lower() if lowercase else text
-            if label is not None:
-                stands_at(place, f"sst-{split}-{number}")
-                yield Example(f"sst-{split}-{number}", (text,), label, (gold_spans(text, weights),))
-
-
-def _sources(path: Path) -> Iterator[Source]:
-    sources, _ = _KINDS[path.suffix]
-    empty = True
-    try:
-        for source in sources(path):
-            empty = False
-            yield source
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
-    if empty:
-        raise UserError(f"{path}: the file is empty; it needs at least one text")
-
-
-def _lines(path: Path) -> Iterator[Source]:
-    for number, line in enumerate(lines(path), 1):
-        if line.strip():
-            yield f"{path}:{number}", number, line
-
-
-def _records(path: Path) -> Iterator[Source]:
-    """JSON is one list of all records, or one record a line."""
-    if not next((line for line in lines(path) if line.strip()), "").lstrip().startswith("["):
-        yield from _lines(path)
-        return
-    try:
-        records = json.loads("".join(lines(path)))
-    except (ValueError, RecursionError) as error:
-        raise UserError(f"{path}: malformed JSON: {error}") from None
-    for number, record in enumerate(records, 1):
-        yield f"{path}: record {number}", number, record
-
-
-def _read_tree(line: Any, _: str) -> Read:
-    tree = Tree(line)
-    label = None if tree.label == NEUTRAL else INFO.labels[tree.label > NEUTRAL]
-    return label, " ".join(tree.words), tree.weights
-
-
-def _read_record(source: Any, place: str) -> Read:
-    record = json_object(source) if isinstance(source, str) else source
-    if not isinstance(record, dict):
-        raise UserError(
-            f"a record must be an object with text, rationale and classification, not {short(record)}"
-        )
-    text, label = check_text(record.get("text")), record.get("classification")
-    if label not in INFO.labels:
-        raise unknown("classification", label, INFO.labels)
-    return label, text, _weights(record.get("rationale"), len(_WORD.findall(text)), place)
-
-
-def _weights(rationale: object, words: int, place: str) -> list[float]:
-    if not isinstance(rationale, list) or not all(
-        type(one) in (int, float) and one == one for one in rationale
-    ):
-        raise UserError(f"'rationale' must be a list of numbers, one for each word, not {short(rationale)}")
-    if len(rationale) == words - 1:  # three such are in the published train file (SPEC A2.1)
-        remark(place, f"rationale has {words - 1} numbers for {words} words; read as 0 for the last word")
-        return [*rationale, 0.0]
-    if len(rationale) != words:
-        raise UserError(
-            f"rationale has {len(rationale)} numbers, but the text has {words} words; give one a word"
-        )
-    return rationale
-
-
-_KINDS: dict[str, tuple[Callable[[Path], Iterator[Source]], Callable[[Any, str], Read]]] = {
-    ".txt": (_lines, _read_tree),
-    ".jsonl": (_records, _read_record),
-    ".json": (_records, _read_record),
-}

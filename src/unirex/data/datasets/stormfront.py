@@ -2,9 +2,9 @@
 
 A target for systems trained on other hate speech (SPEC A2). The folder holds `annotations_metadata.csv` and
 `all_files/<file_id>.txt`, as published by de Gibert et al. (2018). Of 10 944 sentences, 168 are hateful only
-together with others (`relation`) and 73 could not be judged (`idk/skip`); both are left out, which
-`unirex data check` counts. The paper's own split was not published, so 9507 not_hate and 1196 hate are split
-by seed in its proportions, 7896 : 978 : 1998, with the mix of labels kept.
+together with others (`relation`) and 73 could not be judged (`idk/skip`); both are left out and logged. The
+paper's own split was not published, so 9507 not_hate and 1196 hate are split by seed in its proportions,
+7896 : 978 : 1998, with the same label distribution.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from collections import Counter
 from pathlib import Path
 
 from unirex.data.example import DatasetInfo, Example, Splits
-from unirex.data.formats.table import cell
-from unirex.data.rows import lines, rows
+from unirex.data.formats.table import required
+from unirex.data.rows import read_lines, read_rows
 from unirex.data.split import stratified_split
 from unirex.data.validate import at, check_file, check_ids, check_splits, check_text, exists, row_at
 from unirex.errors import UserError, unknown
@@ -24,24 +24,24 @@ from unirex.errors import UserError, unknown
 INFO = DatasetInfo(name="stormfront", labels=("not_hate", "hate"), metric="binary_f1")
 FOLDERS = ("stormfront",)
 LABELS = {"noHate": "not_hate", "hate": "hate"}
-log = logging.getLogger(__name__)
-
 LEFT_OUT = ("relation", "idk/skip")
 PROPORTIONS = (7896, 978, 1998)  # SPEC A2: train, dev, test
 
-_NAME = re.compile(r"[\w-]+")  # of a text file, without its suffix; no way out of the folder
+_NAME = re.compile(r"[\w-]+")  # of a text file, without its suffix; cannot lead out of the folder
+
+log = logging.getLogger(__name__)
 
 
 def load(folder: Path, *, seed: int = 0) -> Splits:
-    """All sentences that are judged by themselves.
+    """All sentences that could be judged on their own.
 
     Args:
         folder: a copy of the published repository.
-        seed: what the split depends on.
+        seed: seed of the split.
     """
     table = folder / "annotations_metadata.csv"
     check_file(table, suffixes=(".csv",))
-    placed = _placed(table)
+    placed = _placed_examples(table)
     check_ids((place, example.id) for place, example in placed)
     _, dev, test = (count / sum(PROPORTIONS) for count in PROPORTIONS)
     with at(table):
@@ -50,12 +50,12 @@ def load(folder: Path, *, seed: int = 0) -> Splits:
     return Splits(INFO, parts)
 
 
-def _placed(table: Path) -> list[tuple[str, Example]]:
+def _placed_examples(table: Path) -> list[tuple[str, Example]]:
     placed: list[tuple[str, Example]] = []
     left_out: Counter[str] = Counter()
-    for place, row in rows(table):
+    for place, row in read_rows(table):
         with row_at(place):
-            name, label = str(cell(row, "file_id")), str(cell(row, "label"))
+            name, label = str(required(row, "file_id")), str(required(row, "label"))
             if label in LEFT_OUT:
                 left_out[label] += 1
                 continue
@@ -64,7 +64,7 @@ def _placed(table: Path) -> list[tuple[str, Example]]:
             placed.append((place, Example(name, (_text(table.parent, name),), LABELS[label])))
     if left_out:
         counts = ", ".join(f"{count} {label}" for label, count in left_out.items())
-        log.info("%s: left out: %s", table, counts)  # as the paper does: no fault of the file
+        log.info("%s: left out: %s", table, counts)  # not a fault of the file: the paper does so too
     return placed
 
 
@@ -74,4 +74,4 @@ def _text(folder: Path, name: str) -> str:
     path = folder / "all_files" / f"{name}.txt"
     if not exists(path):
         raise UserError(f"there is no text all_files/{path.name}; copy the whole folder all_files")
-    return check_text("".join(lines(path)).rstrip("\r\n"), column=f"all_files/{path.name}")
+    return check_text("".join(read_lines(path)).rstrip("\r\n"), column=f"all_files/{path.name}")

@@ -1,7 +1,7 @@
 """Yelp Review Polarity: reviews of one or two stars (neg) against three or four (pos); no rationales.
 
-A target for systems trained on sentiment elsewhere (SPEC A2.8). Of the 560 000 and 38 000 reviews, 10 000
-are drawn for train and 2000 for dev out of train, 2000 for test out of test, with the mix of labels kept.
+A target for systems trained on other sentiment data (SPEC A2.8). Of the 560 000 and 38 000 reviews, 10 000
+are drawn for train and 2000 for dev from train, 2000 for test from test, with the same label distribution.
 `polarity` describes the files.
 """
 
@@ -24,9 +24,9 @@ def load(
     """A sample of the reviews.
 
     Args:
-        folder: what the archive unpacks to, or a copy from the Hugging Face Hub.
-        seed: what the draw depends on.
-        sample: "stratified" draws (the paper's words), "first_n" takes the first rows (its code; D-18).
-        sizes: how many reviews for train, dev and test.
+        folder: the unpacked archive, or a copy from the Hugging Face Hub.
+        seed: seed of the sample.
+        sample: "stratified" draws (as the paper says), "first_n" takes the first rows (as its code; D-18).
+        sizes: number of reviews in train, dev and test.
     """
     return load_polarity(folder, INFO, columns=("text",), seed=seed, sample=sample, sizes=sizes)

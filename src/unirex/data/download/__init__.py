@@ -1,11 +1,11 @@
-"""Public datasets, fetched into the data root: `unirex data download NAME`.
+"""Download of public datasets into the data root: `unirex data download NAME`.
 
-While it works, everything stands in `ROOT/NAME.part`: what has come, and what is being unpacked. The folder
-of the dataset appears (or, with `force`, is replaced) in one move at the end, when all is complete and
-checked. Whatever breaks off leaves only what the next run can go on from.
+All work happens in `ROOT/NAME.part`: files as they arrive, then what is unpacked. The dataset's folder
+appears (or, with `force`, is replaced) in one move at the end, when everything is complete and verified. An
+interrupted run leaves only what the next one can resume from.
 
-`download.json` in the dataset's folder records where each file came from, when, and its SHA-256. Where nobody
-has published a checksum, that record is what a later download of the same address is held against.
+`download.json` in the dataset's folder records the source, date and SHA-256 of each file. If no checksum is
+published, a later download of the same address is compared with that record.
 """
 
 from __future__ import annotations
@@ -21,9 +21,8 @@ from pathlib import Path
 from unirex.data.download.addresses import ADDRESSES, Address, RemoteFile
 from unirex.data.download.archives import pick, unpack
 from unirex.data.download.http import Fetched, fetch
-from unirex.data.download.progress import Progress, shown
 from unirex.errors import UserError, unknown
-from unirex.files import write_file
+from unirex.files import say, write_file
 
 __all__ = ["ADDRESSES", "RECORD", "Address", "RemoteFile", "download"]
 
@@ -31,19 +30,22 @@ RECORD = "download.json"
 
 
 def download(name: str, root: str | Path, *, progress: bool = True, force: bool = False) -> Path:
-    """Fetches a dataset of ADDRESSES; returns its folder, which is where `load_dataset` looks below `root`.
+    """Fetch a dataset of ADDRESSES; returns its folder, which is where `load_dataset` looks below `root`.
 
-    What is there already is left alone, unless `force` says to replace it.
+    A dataset that exists is left alone unless `force` is set. `progress` reports on standard error.
     """
     address, root = _address(name), Path(root)
     target = root / address.folder
     _check_free(target, force)
-    with _work_folder(root, name) as work, shown(progress) as news:
-        _settle(work / "replaced", target)
+    with _work_folder(root, name) as work:
+        _settle(work / "replaced", target)  # of a run that was killed between the two moves at its end
         _check_free(target, force)
-        news.say(f"{name}: {address.licence}")
-        fetched = [fetch(file, work, news) for file in address.files]
-        _check_first_use(fetched, target, news)
+        if progress:
+            say(f"{name}: {address.licence}")
+        fetched = [fetch(file, work, shown=progress) for file in address.files]
+        _check_first_use(fetched, target)
+        if progress:
+            _report_checksums(fetched)
         with _unpacked(fetched, address, work / "unpacked") as ready:
             write_file(ready / RECORD, _record(name, address, fetched))
             _move(ready, target, work / "replaced")
@@ -66,7 +68,7 @@ def _check_free(target: Path, force: bool) -> None:
 
 @contextmanager
 def _work_folder(root: Path, name: str) -> Iterator[Path]:
-    """A folder for one download at a time, kept afterwards only if something in it can be gone on from."""
+    """A folder for one download at a time; removed at the end unless it holds something to resume from."""
     if root.exists() and not root.is_dir():
         raise UserError(f"{root}: is a file; give the folder that holds the datasets")
     work = root / f"{name}.part"
@@ -85,7 +87,7 @@ def _work_folder(root: Path, name: str) -> Iterator[Path]:
 def _locked(lock: Path) -> Iterator[None]:
     try:
         import fcntl
-    except ImportError:  # Windows: nobody keeps two downloads of one dataset apart
+    except ImportError:  # Windows: two downloads of one dataset are not kept apart
         yield
         return
     with lock.open("w") as file:
@@ -98,24 +100,17 @@ def _locked(lock: Path) -> Iterator[None]:
         yield
 
 
-def _check_first_use(fetched: Sequence[Fetched], target: Path, news: Progress) -> None:
-    """A file nobody published a checksum of must be the one that was fetched the first time."""
+def _check_first_use(fetched: Sequence[Fetched], target: Path) -> None:
+    """Compare files without a published checksum with those of the first download, if one is recorded."""
     known = _recorded(target / RECORD)
-    published = [one.file.name for one in fetched if one.file.sha256]
-    if published:
-        news.say(f"sha256 as published: {', '.join(published)}")
-    for one in fetched:
-        if one.file.sha256:
-            continue
-        if known.get(one.file.url, one.sha256) != one.sha256:
+    for result in fetched:
+        url, sha256 = result.file.url, result.sha256
+        if not result.file.sha256 and known.get(url, sha256) != sha256:
             raise UserError(
-                f"{one.file.url}: its sha256 is {one.sha256}, but was {known[one.file.url]} the first time "
+                f"{url}: its sha256 is {sha256}, but was {known[url]} the first time "
                 f"({target / RECORD}): it was changed at its source. The dataset was left as it is. To "
                 f"accept the change, remove that {RECORD} and run the command again; nothing is fetched twice"
             )
-        news.say(
-            f"{one.file.name}: sha256 {one.sha256}; none is published, so this one is trusted and recorded"
-        )
 
 
 def _recorded(record: Path) -> dict[str, str]:
@@ -125,15 +120,25 @@ def _recorded(record: Path) -> dict[str, str]:
         return {}
 
 
+def _report_checksums(fetched: Sequence[Fetched]) -> None:
+    published = [result.file.name for result in fetched if result.file.sha256]
+    if published:
+        say(f"sha256 as published: {', '.join(published)}")
+    for result in fetched:
+        if not result.file.sha256:
+            trusted = "none is published, so this one is trusted and recorded"
+            say(f"{result.file.name}: sha256 {result.sha256}; {trusted}")
+
+
 def _record(name: str, address: Address, fetched: Sequence[Fetched]) -> str:
     files = [
         {
-            "url": one.file.url,
-            "size": one.size,
-            "sha256": one.sha256,
-            "checksum": "published" if one.file.sha256 else "first use",
+            "url": result.file.url,
+            "size": result.size,
+            "sha256": result.sha256,
+            "checksum": "published" if result.file.sha256 else "first use",
         }
-        for one in fetched
+        for result in fetched
     ]
     date = datetime.now(UTC).isoformat(timespec="seconds")
     record = {"dataset": name, "date": date, "licence": address.licence, "files": files}
@@ -142,16 +147,16 @@ def _record(name: str, address: Address, fetched: Sequence[Fetched]) -> str:
 
 @contextmanager
 def _unpacked(fetched: Sequence[Fetched], address: Address, folder: Path) -> Iterator[Path]:
-    """The dataset's folder among what was unpacked; archives that cannot be used are not kept."""
-    with suppress(FileNotFoundError):  # of a run that was killed
+    """Unpack everything and find the dataset's folder in it; archives that cannot be used are deleted."""
+    with suppress(FileNotFoundError):  # left by a run that was killed
         shutil.rmtree(folder)
     try:
         try:
-            links = [link for one in fetched for link in unpack(one.path, folder)]
+            links = [link for result in fetched for link in unpack(result.path, folder)]
             ready = pick(folder, address.holds, named=Path(address.folder).name, links=links)
         except UserError as error:
-            for one in fetched:
-                one.path.unlink()
+            for result in fetched:
+                result.path.unlink()
             urls = ", ".join(address.urls)
             raise UserError(f"{urls}: {error}. The download was removed and nothing was kept of it") from None
         yield ready
@@ -160,7 +165,7 @@ def _unpacked(fetched: Sequence[Fetched], address: Address, folder: Path) -> Ite
 
 
 def _move(ready: Path, target: Path, aside: Path) -> None:
-    """Puts the folder in its place; what it replaces comes back if that fails."""
+    """Move the folder into place; on failure, the one it replaces is put back."""
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
         if os.path.lexists(target):
@@ -172,7 +177,7 @@ def _move(ready: Path, target: Path, aside: Path) -> None:
 
 
 def _settle(aside: Path, target: Path) -> None:
-    """A dataset that was moved aside comes back if nothing came in its place, and else goes."""
+    """Put a dataset that was moved aside back if nothing replaced it; delete it otherwise."""
     if not os.path.lexists(aside):
         return
     if not os.path.lexists(target):

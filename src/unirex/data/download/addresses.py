@@ -1,8 +1,8 @@
-"""Where the public datasets are published, and what is known about the files there.
+"""Addresses of the public datasets, with checksums and sizes as far as they are published.
 
-The digests are those that catalogues (TensorFlow Datasets, the scripts of Hugging Face Datasets) have
-published for these very addresses, and for TweetEval's `mapping.txt` those of the files in its repository.
-A file without one is trusted on first use: see `unirex.data.download`.
+The checksums are those that catalogues (TensorFlow Datasets, the scripts of Hugging Face Datasets) publish
+for these addresses, and for TweetEval's `mapping.txt` those of the files in its repository. A file without
+one is trusted on first use: see `unirex.data.download`.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from urllib.parse import urlsplit
 
 @dataclass(frozen=True, slots=True)
 class RemoteFile:
-    """One file on a server, and how to know that it is the right one."""
+    """One file on a server, and what identifies it."""
 
     url: str
-    sha256: str | None = None  # None: nobody has published one, or the server does not promise the same bytes
-    size: int | None = None  # in bytes
+    sha256: str | None = None  # None: not published, or the server does not promise the same bytes
+    size: int | None = None  # bytes
 
     @property
     def name(self) -> str:
-        """What the file is called, which also says how it is packed.
+        """The file's name, whose ending says how it is packed.
 
         >>> RemoteFile("https://example.org/data/trees.zip?raw=1").name
         'trees.zip'
@@ -35,10 +35,10 @@ class Address:
     """Where a dataset comes from and where it goes.
 
     Args:
-        folder: below the data root; what the readers expect stands directly in it.
-        files: fetched and unpacked together.
-        holds: names that tell which folder inside an archive is the dataset.
-        licence: in one line, for people.
+        folder: where it goes below the data root; the readers' files stand directly in it.
+        files: what is fetched and unpacked together.
+        holds: names of files and folders by which the dataset's folder inside an archive is recognised.
+        licence: one line for the user.
     """
 
     folder: str
@@ -48,18 +48,18 @@ class Address:
 
     @property
     def urls(self) -> tuple[str, ...]:
-        """Everything that is fetched."""
+        """The address of every file."""
         return tuple(file.url for file in self.files)
 
     @property
     def size(self) -> int | None:
-        """Bytes to fetch, if that is known of every file."""
+        """Bytes to fetch, if the size of every file is known."""
         sizes = [file.size for file in self.files if file.size is not None]
         return sum(sizes) if len(sizes) == len(self.files) else None
 
     @property
     def verified(self) -> bool:
-        """Whether a published checksum stands behind every file."""
+        """Whether every file has a published checksum."""
         return all(file.sha256 for file in self.files)
 
 
@@ -123,7 +123,7 @@ ADDRESSES: dict[str, Address] = {
     ),
     "stormfront": Address(
         "stormfront",
-        # GitHub packs this on request and does not promise the same bytes twice, so no digest can be given.
+        # GitHub packs this on request and does not promise the same bytes twice: no checksum is possible.
         (RemoteFile("https://github.com/Vicomtech/hate-speech-dataset/archive/refs/heads/master.zip"),),
         ("annotations_metadata.csv", "all_files"),
         "CC BY-SA 3.0 ES",

@@ -1,11 +1,17 @@
-"""Archives from the network (zip, tar, tar.gz, gz), unpacked without trusting them."""
+"""Safe unpacking of archives from the network (zip, tar, tar.gz).
+
+The standard library extracts; what it accepts but a dataset never needs is refused before: odd names, links,
+devices, a name twice, and far more or far larger files than an honest archive of that size holds.
+"""
 
 from __future__ import annotations
 
 import errno
 import gzip
+import io
 import os
 import re
+import shutil
 import stat
 import struct
 import tarfile
@@ -16,33 +22,30 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Protocol
 
 from rich.filesize import decimal
 
 from unirex.errors import UserError, one_line
 
 CHUNK = 2**20
+HEADER = 2**20  # bytes between two files of a tar: `tarfile` reads headers whole into memory
+TAR_NAMES = (".tar", ".tar.gz", ".tgz")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-
-
-class Readable(Protocol):
-    """Bytes that come bit by bit."""
-
-    def read(self, size: int, /) -> bytes:
-        """The next of them, none at the end."""
-        ...
+_DAMAGED = (
+    zipfile.BadZipFile, tarfile.TarError, zlib.error, struct.error, EOFError, ValueError, RuntimeError
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """How much may come out of an archive before it counts as a trap.
+class UnpackLimits:
+    """How much an archive may hold before it is refused as a bomb.
 
     Args:
         total: bytes of all files together.
         largest: bytes of one file.
-        ratio: bytes unpacked for each byte packed; the first `allowance` bytes are free of it.
-        members: files and folders.
+        ratio: bytes unpacked per byte packed; does not apply to the first `allowance` bytes.
+        allowance: bytes that any archive may unpack to.
+        members: number of files and folders.
     """
 
     total: int = 8 * 2**30
@@ -52,17 +55,153 @@ class Limits:
     members: int = 200_000
 
     def budget(self, packed: int) -> int:
-        """The bytes that an archive of this size may unpack to."""
+        """Bytes that an archive of `packed` bytes may unpack to."""
         return min(self.total, max(self.allowance, self.ratio * packed))
 
 
+def unpack(archive: Path, folder: Path, *, limits: UnpackLimits | None = None) -> list[PurePosixPath]:
+    """Unpack the archive into the folder; a file that is no archive is copied there.
+
+    Links are never made. Their paths are returned, as they matter only if they stand among the data: see
+    `pick`.
+    """
+    limits = limits or UnpackLimits()
+    folder.mkdir(parents=True, exist_ok=True)
+    members = _Members(limits.budget(archive.stat().st_size), limits)
+    name = archive.name.lower()
+    with _named_errors(archive):
+        if name.endswith(".zip"):
+            _unzip(archive, folder, members)
+        elif name.endswith(TAR_NAMES):
+            with archive.open("rb") if name.endswith(".tar") else gzip.open(archive, "rb") as packed:
+                _untar(packed, folder, members)
+        else:
+            members.add_file(archive.name, archive.stat().st_size)
+            shutil.copyfile(archive, folder / archive.name)
+    return members.links
+
+
+def pick(folder: Path, holds: Sequence[str], *, named: str, links: Sequence[PurePosixPath] = ()) -> Path:
+    """The dataset's folder among what was unpacked: the one that holds these names.
+
+    If several do, it is the one called `named`, or else the outermost.
+    """
+    candidates = [Path(at) for at, folders, files in os.walk(folder) if {*holds} <= {*folders, *files}]
+    if not candidates:
+        there = ", ".join(sorted(path.name for path in folder.iterdir())[:5]) or "nothing"
+        raise UserError(f"no folder in it holds {', '.join(holds)}; there is {there}")
+    chosen = min(candidates, key=lambda path: (path.name != named, len(path.parts), path))
+    for link in links:
+        if (folder / link).is_relative_to(chosen):
+            raise refused(str(link), "is a link")
+    return chosen
+
+
 def refused(member: str, fault: str) -> UserError:
-    """The error for a member that a decent archive does not have."""
+    """The error for a member that an honest archive does not have."""
     return UserError(f"refused, for its member {member[:200]!r} {fault}")
 
 
+@contextmanager
+def _named_errors(archive: Path) -> Iterator[None]:
+    """Name the archive in every error about its content; errors of the disk pass unchanged."""
+    try:
+        yield
+    except UserError as error:
+        raise UserError(f"{archive.name}: {error}") from None
+    except (*_DAMAGED, OSError) as error:
+        # Decompressors raise OSErrors without a number; a seek to an offset that no file has gives EINVAL.
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
+            raise
+        raise UserError(f"{archive.name}: not a readable archive ({one_line(error)})") from None
+
+
+def _unzip(archive: Path, folder: Path, members: _Members) -> None:
+    with zipfile.ZipFile(archive) as packed:
+        for member in packed.infolist():
+            name = member.orig_filename  # as written in the archive; `filename` ends at a NUL
+            kind = stat.S_IFMT(member.external_attr >> 16)
+            if stat.S_ISLNK(kind):
+                members.add_link(name)
+                continue
+            if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
+                raise refused(name, "is neither a file nor a folder")
+            if member.is_dir():
+                members.add_folder(name)
+            else:
+                members.add_file(name, member.file_size)  # `zipfile` never reads more than this
+            packed.extract(member, folder)
+
+
+def _untar(packed: io.BufferedIOBase, folder: Path, members: _Members) -> None:
+    if not hasattr(tarfile, "data_filter"):
+        raise UserError("needs tarfile's extraction filters to be unpacked; use Python 3.11.4 or newer")
+    meter = _Meter(packed, members.budget)
+    with tarfile.open(fileobj=meter, mode="r|") as tar:  # type: ignore[call-overload]
+        for member in tar:
+            if member.issym() or member.islnk():
+                members.add_link(member.name)
+            elif member.isdir() or member.isreg():
+                if member.isdir():
+                    members.add_folder(member.name)
+                else:
+                    members.add_file(member.name, member.size)
+                    meter.allow(member.name, member.size)
+                # No attributes: modes, owners and times of the archive are not taken over.
+                tar.extract(member, folder, set_attrs=False, filter="data")
+            else:
+                raise refused(member.name, "is neither a file nor a folder")
+            meter.allow(member.name, 0)
+        meter.finish()
+
+
+class _Members:
+    """The members of an archive, each checked before it is extracted."""
+
+    def __init__(self, budget: int, limits: UnpackLimits) -> None:
+        self.budget, self.limits = budget, limits
+        self.links: list[PurePosixPath] = []
+        self._left = budget
+        self._is_folder: dict[tuple[str, ...], bool] = {}
+
+    def add_folder(self, name: str) -> None:
+        """Accept a folder; one may be listed more than once."""
+        parts = parts_of(name)
+        if parts:  # "./" is the folder itself
+            self._claim(name, parts, folder=True)
+
+    def add_link(self, name: str) -> None:
+        """Note a link, which is not made: nothing else may have its name or lie below it."""
+        parts = parts_of(name)
+        self._claim(name, parts, folder=False)
+        self.links.append(PurePosixPath(*parts))
+
+    def add_file(self, name: str, size: int) -> None:
+        """Accept a file of `size` bytes."""
+        self._claim(name, parts_of(name), folder=False)
+        if not 0 <= size <= self.limits.largest:
+            raise refused(name, f"is larger than {decimal(self.limits.largest)}")
+        self._left -= size
+        if self._left < 0:
+            raise refused(name, "unpacks to far more than such an archive should hold")
+
+    def _claim(self, name: str, parts: tuple[str, ...], *, folder: bool) -> None:
+        if not parts:
+            raise refused(name, "has no name")
+        # Some file systems take "A" and "a", or two spellings of "é", for the same.
+        key = tuple(unicodedata.normalize("NFC", part).casefold() for part in parts)
+        for depth in range(1, len(key)):
+            if not self._is_folder.setdefault(key[:depth], True):
+                raise refused(name, "lies below a member that is no folder")
+        if key in self._is_folder and not (folder and self._is_folder[key]):
+            raise refused(name, "is there twice")
+        self._is_folder[key] = folder
+        if len(self._is_folder) > self.limits.members:
+            raise refused(name, f"is one more than the {self.limits.members} there may be")
+
+
 def parts_of(name: str) -> tuple[str, ...]:
-    """The folders and the file that a member's name stands for, if all of them stay inside.
+    """The path that a member's name stands for, if it stays inside the folder on every system.
 
     >>> parts_of("./docs/a.txt")
     ('docs', 'a.txt')
@@ -84,173 +223,16 @@ def parts_of(name: str) -> tuple[str, ...]:
     return parts
 
 
-class SafeFolder:
-    """What an archive puts here stays here: no way out, no links, no name twice, no more than the budget."""
-
-    def __init__(self, path: Path, *, budget: int, limits: Limits) -> None:
-        self.path, self.limits = path, limits
-        self.links: list[PurePosixPath] = []
-        self._left = budget
-        self._is_folder: dict[tuple[str, ...], bool] = {}
-        path.mkdir(parents=True, exist_ok=True)
-
-    def make(self, name: str) -> None:
-        """A folder in the folder."""
-        parts = parts_of(name)
-        if parts:  # "./" is the folder itself
-            self._claim(name, parts, folder=True)
-            self.path.joinpath(*parts).mkdir(parents=True, exist_ok=True)
-
-    def leave_out(self, name: str) -> None:
-        """A link: its name is taken, but nothing is made."""
-        parts = parts_of(name)
-        self._claim(name, parts, folder=False)
-        self.links.append(PurePosixPath(*parts))
-
-    def write(self, name: str, packed: Readable, *, size: int = 0) -> None:
-        """A file, whose size may have been announced."""
-        parts = parts_of(name)
-        self._claim(name, parts, folder=False)
-        self._check_size(name, size, more=size)
-        path = self.path.joinpath(*parts)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("xb") as file:
-            while chunk := packed.read(CHUNK):
-                self._check_size(name, file.tell() + len(chunk), more=len(chunk))
-                self._left -= len(chunk)
-                file.write(chunk)
-
-    def _claim(self, name: str, parts: tuple[str, ...], *, folder: bool) -> None:
-        if not parts:
-            raise refused(name, "has no name")
-        # Some file systems take "A" and "a", or two spellings of "é", for the same.
-        key = tuple(unicodedata.normalize("NFC", part).casefold() for part in parts)
-        for depth in range(1, len(key)):
-            if not self._is_folder.setdefault(key[:depth], True):
-                raise refused(name, "lies below a member that is no folder")
-        if key in self._is_folder and not (folder and self._is_folder[key]):
-            raise refused(name, "is there twice")
-        self._is_folder[key] = folder
-        if len(self._is_folder) > self.limits.members:
-            raise refused(name, f"is one more than the {self.limits.members} there may be")
-
-    def _check_size(self, name: str, size: int, *, more: int) -> None:
-        if not 0 <= size <= self.limits.largest:
-            raise refused(name, f"is larger than {decimal(self.limits.largest)}")
-        if more > self._left:
-            raise refused(name, "unpacks to far more than such an archive should hold")
-
-
-HEADER = 2**20  # bytes between two files of a tar; the library reads headers whole into memory
-_DAMAGED = (
-    zipfile.BadZipFile, tarfile.TarError, zlib.error, struct.error, EOFError, ValueError, RuntimeError
-)  # fmt: skip
-
-
-def unpack(archive: Path, folder: Path, *, limits: Limits | None = None) -> list[PurePosixPath]:
-    """Puts what the archive holds into the folder; a file that is no archive is copied there.
-
-    Links are not made but returned, as what matters is whether one stands among the data: see `pick`.
-    """
-    limits = limits or Limits()
-    budget = limits.budget(archive.stat().st_size)
-    inside = SafeFolder(folder, budget=budget, limits=limits)
-    name = archive.name.lower()
-    with _told(archive):
-        if name.endswith(".zip"):
-            _unzip(archive, inside)
-        elif name.endswith((".tar", ".tar.gz", ".tgz")):
-            with archive.open("rb") if name.endswith(".tar") else gzip.open(archive, "rb") as packed:
-                _untar(_Meter(packed, budget), inside)
-        elif name.endswith(".gz"):
-            with gzip.open(archive, "rb") as packed:
-                inside.write(archive.name[: -len(".gz")], packed)
-        else:
-            with archive.open("rb") as packed:
-                inside.write(archive.name, packed)
-    return inside.links
-
-
-def pick(folder: Path, holds: Sequence[str], *, named: str, links: Sequence[PurePosixPath] = ()) -> Path:
-    """The folder among what was unpacked that is the dataset: it holds these names.
-
-    Where several do, the one called `named` is meant, or else the outermost.
-    """
-    found = [Path(at) for at, folders, files in os.walk(folder) if {*holds} <= {*folders, *files}]
-    if not found:
-        there = ", ".join(sorted(path.name for path in folder.iterdir())[:5]) or "nothing"
-        raise UserError(f"no folder in it holds {', '.join(holds)}; there is {there}")
-    chosen = min(found, key=lambda path: (path.name != named, len(path.parts), path))
-    for link in links:
-        if (folder / link).is_relative_to(chosen):
-            raise refused(str(link), "is a link")
-    return chosen
-
-
-@contextmanager
-def _told(archive: Path) -> Iterator[None]:
-    """What is wrong with an archive, in one sentence; trouble with the disk stays what it is."""
-    try:
-        yield
-    except UserError as error:
-        raise UserError(f"{archive.name}: {error}") from None
-    except (*_DAMAGED, OSError) as error:
-        # Decompressors raise OSErrors without a number, and so does a seek to where no archive can point.
-        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
-            raise
-        raise UserError(f"{archive.name}: not a readable archive ({one_line(error)})") from None
-
-
-def _unzip(archive: Path, inside: SafeFolder) -> None:
-    with zipfile.ZipFile(archive) as packed:
-        for member in packed.infolist():
-            name = member.orig_filename  # as it is written; `filename` ends at a NUL
-            kind = stat.S_IFMT(member.external_attr >> 16)
-            if stat.S_ISLNK(kind):
-                inside.leave_out(name)
-            elif kind not in (0, stat.S_IFREG, stat.S_IFDIR):
-                raise refused(name, "is neither a file nor a folder")
-            elif member.is_dir():
-                inside.make(name)
-            else:
-                with packed.open(member) as file:
-                    inside.write(name, file, size=member.file_size)
-
-
-def _untar(packed: _Meter, inside: SafeFolder) -> None:
-    with tarfile.open(fileobj=packed, mode="r|") as tar:  # type: ignore[call-overload]
-        while member := tar.next():
-            if member.issym() or member.islnk():
-                inside.leave_out(member.name)
-            elif member.isdir():
-                inside.make(member.name)
-            elif member.isreg():
-                packed.allow(member.name, member.size)
-                _write_member(tar, member, inside)
-            else:
-                raise refused(member.name, "is neither a file nor a folder")
-            packed.allow(member.name, 0)
-        packed.finish()
-
-
-def _write_member(tar: tarfile.TarFile, member: tarfile.TarInfo, inside: SafeFolder) -> None:
-    file = tar.extractfile(member)
-    if file is None:
-        raise refused(member.name, "has no content")
-    with file:
-        inside.write(member.name, file, size=member.size)
-
-
 class _Meter:
-    """The bytes of a tar, no more of them than the member at hand and one header explain."""
+    """The bytes of a tar, no more of them than the current member and one header account for."""
 
-    def __init__(self, packed: Readable, budget: int) -> None:
+    def __init__(self, packed: io.BufferedIOBase, budget: int) -> None:
         self._packed, self._budget = packed, budget
         self.allow("", 0)
 
     def allow(self, member: str, size: int) -> None:
-        """What comes next: the content of a member, or (size 0) what follows it."""
-        self._member, self._left = member, max(size, 0) + HEADER
+        """Announce what comes next: the content of a member, or (size 0) what follows it."""
+        self._member, self._left = member, size + HEADER
 
     def read(self, size: int) -> bytes:
         """The next bytes, as `tarfile` asks for them."""
@@ -262,7 +244,7 @@ class _Meter:
         return data
 
     def finish(self) -> None:
-        """Reads to the end, as only there a gzip says whether all of it was right."""
+        """Read to the end: a gzip file has its checksum there."""
         self._left = self._budget
         while self.read(CHUNK):
             pass

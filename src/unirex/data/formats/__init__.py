@@ -1,4 +1,4 @@
-"""Formats of the user's own data: which there are, and which one a file or folder is in."""
+"""Formats of the user's own data, and how the format of a file or folder is detected."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
 
-from unirex.data.catalogue import check_options, taken_by
 from unirex.data.formats.table import Columns
-from unirex.data.validate import exists
+from unirex.data.validate import check_options, exists, option_names
 from unirex.errors import unknown
 
 Format = Literal["auto", "table", "eraser", "label-studio", "prodigy", "doccano", "huggingface"]
 
-# A module has `read`, which gives Records, or `load`, which gives Splits. Imported when asked for.
+# Modules, imported on first use. Each has `read` (to DatasetRecords) or `load` (to Splits).
 FORMATS = {
     "table": "unirex.data.formats.table",
     "eraser": "unirex.data.formats.eraser",
@@ -28,7 +27,7 @@ FORMATS = {
     "huggingface": "unirex.data.formats.huggingface",
 }
 DEFAULTS = {"columns": Columns(), "rationale_format": "auto", "annotators": "union"}
-LOOKED_AT = 50  # documents at the start of a file, among which one with entities shows that it is doccano's
+DETECTION_ROWS = 50  # at the start of a file; doccano is recognised by the first row with entities
 
 
 def format_module(name: str) -> ModuleType:
@@ -39,7 +38,7 @@ def format_module(name: str) -> ModuleType:
 
 
 def find_format(path: Path) -> str:
-    """The format a file or folder shows itself to be in; a table where nothing speaks for another."""
+    """The format of a file or folder, from its name and content; "table" unless another is recognised."""
     if path.is_dir():
         if format_module("eraser").is_eraser(path):
             return "eraser"
@@ -50,15 +49,15 @@ def find_format(path: Path) -> str:
 
 
 def settings_for(name: str, settings: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
-    """What to call a format's reader with; a setting it has no use for must be at its default."""
+    """Keyword arguments for a format's reader; a setting it does not have must be at its default."""
     module = format_module(name)
-    known = taken_by(getattr(module, "read", None) or module.load)
-    check_options(f"format '{name}'", {**changed(settings), **options}, known)
+    known = option_names(getattr(module, "read", None) or module.load)
+    check_options(f"format '{name}'", {**non_default(settings), **options}, known)
     return {**{key: value for key, value in settings.items() if key in known}, **options}
 
 
-def changed(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings that somebody gave a value of their own."""
+def non_default(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings that differ from their defaults."""
     return {key: value for key, value in settings.items() if value != DEFAULTS[key]}
 
 
@@ -75,9 +74,9 @@ def _format_of_lines(path: Path) -> str:
 
 
 def _first_objects(path: Path) -> Iterator[dict[str, object]]:
-    """As many as can be read; whoever reads the file in earnest tells the mistakes."""
+    """The first readable JSON objects; mistakes are left for the reader to report."""
     with suppress(ValueError, RecursionError, OSError), path.open("rb") as file:
-        for line in islice((line for line in file if line.strip()), LOOKED_AT):
+        for line in islice((line for line in file if line.strip()), DETECTION_ROWS):
             row = json.loads(line)
             if not isinstance(row, dict):
                 return
@@ -85,5 +84,5 @@ def _first_objects(path: Path) -> Iterator[dict[str, object]]:
 
 
 def is_hub_id(source: str | Path, format: str) -> bool:  # noqa: A002  the word users know for this
-    """Whether a source names a dataset of the Hugging Face Hub, which must be asked for by format."""
+    """Whether a source is an id on the Hugging Face Hub; only with the format given explicitly."""
     return format == "huggingface" and isinstance(source, str) and not exists(Path(source))

@@ -1,4 +1,8 @@
-"""Any dataset in the format of the ERASER benchmark (DeYoung et al. 2020)."""
+"""Datasets in the format of the ERASER benchmark (DeYoung et al. 2020).
+
+`eraser_files` reads annotations and documents; here they become examples. `load` reads any folder in this
+format, `read_eraser` the datasets of the benchmark, each with its own way to compose segments.
+"""
 
 from __future__ import annotations
 
@@ -11,139 +15,70 @@ from reprlib import repr as short
 from unirex.data.example import SPLIT_NAMES, CharSpan, DatasetInfo, Example, Rationale, Splits, TaskKind
 from unirex.data.formats.eraser_files import Annotation, Document, Documents, Evidence, read_annotations
 from unirex.data.rationales import merge
-from unirex.data.split import ALIASES, carve_dev
+from unirex.data.split import SPLIT_ALIASES, carve_dev
 from unirex.data.validate import at, check_splits, check_text, exists, label_order, remark, row_at
 from unirex.errors import UserError, unknown
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What an annotation becomes: the segments made of documents, the segments after them, the choices."""
+    """How an annotation becomes an example: segments made of documents, further segments, choices."""
 
-    documents: tuple[tuple[str, ...], ...]  # the ids of the documents in each segment: nearly always one
+    documents: tuple[tuple[str, ...], ...]  # document ids of each segment: nearly always one
     texts: tuple[str, ...] = ()
     choices: tuple[str, ...] | None = None
 
 
-Locate = Callable[[Document, int, int], CharSpan]  # the characters that evidence from token to token marks
-
-
-def make_example(annotation: Annotation, parts: Parts, documents: Documents, locate: Locate) -> Example:
-    """The example of an annotation; its segments and the evidence in them come from the documents."""
-    texts = [[documents.text(docid) for docid in docids] for docids in parts.documents]
-    segments = (*("\n".join(some) for some in texts), *parts.texts)
-    marker = _Marker(annotation.place, documents, locate, _places(parts.documents, texts), len(segments))
-    groups = tuple(filter(any, map(marker.mark, annotation.groups)))
-    if not groups:
-        remark(annotation.place, f"no evidence in '{annotation.id}'; read as an example without gold")
-    return Example(annotation.id, segments, annotation.label, _union(groups), parts.choices, groups)
-
-
-def _places(
-    documents: Sequence[Sequence[str]], texts: Sequence[Sequence[str]]
-) -> Mapping[str, tuple[int, int]]:
-    """The segment each document is in, and the character it begins at there."""
-    places: dict[str, tuple[int, int]] = {}
-    for segment, (docids, some) in enumerate(zip(documents, texts, strict=True)):
-        before = 0
-        for docid, text in zip(docids, some, strict=True):
-            places[docid] = segment, before
-            before += len(text) + 1
-    return places
-
-
-def _union(groups: tuple[Rationale, ...]) -> Rationale | None:
-    if len(groups) < 2:
-        return groups[0] if groups else None  # the very object, as a million may be in memory
-    return tuple(merge(chain(*spans)) for spans in zip(*groups, strict=True))
-
-
-@dataclass(frozen=True, slots=True)
-class _Marker:
-    """Turns the evidence of one annotation into spans of its segments."""
-
-    place: str
-    documents: Documents
-    locate: Locate
-    places: Mapping[str, tuple[int, int]]
-    segments: int
-
-    def mark(self, group: Sequence[Evidence]) -> Rationale:
-        """The spans of a group in each segment."""
-        spans: list[list[CharSpan]] = [[] for _ in range(self.segments)]
-        for evidence in group:
-            if evidence.docid not in self.places:
-                raise UserError(f"evidence in document {short(evidence.docid)}, which is not among its own")
-            segment, before = self.places[evidence.docid]
-            start, end = self._span(evidence)
-            if start < end:
-                spans[segment].append((before + start, before + end))
-        return tuple(merge(some) for some in spans)
-
-    def _span(self, evidence: Evidence) -> CharSpan:
-        docid, first, last, quoted = evidence
-        document = self.documents[docid]
-        if last > len(document):
-            raise UserError(
-                f"evidence to token {last}, but document {short(docid)} has {len(document)} tokens"
-            )
-        start, end = document.span(first, last)
-        stands = document.text[start:end].replace("\n", " ")
-        if not stands:  # ERASER's own test file of Movies has twenty such
-            remark(self.place, f"evidence at token {first} of {short(docid)} is empty; it marks nothing")
-            return start, start
-        if quoted not in (None, stands):
-            remark(self.place, f"evidence text {short(quoted)} is {short(stands)} at its tokens, which count")
-        return self.locate(document, first, last)
-
-
 Compose = Callable[[Annotation], Parts]
+LocateEvidence = Callable[[Document, int, int], CharSpan]  # document, start and end token -> characters
 
 
 def load(folder: Path, *, seed: int = 0, query: bool = True) -> Splits:
-    """Examples of documents and, unless `query` is false, the query after them; only documents hold evidence.
+    """Any folder in ERASER's format: segments are the documents and, unless `query` is false, the query.
 
-    All have as many segments: where annotations differ in how many documents they are about, the documents of
-    each become one segment. Without a dev file, dev is taken out of train by `seed`.
+    Only documents hold evidence. All examples have equally many segments: if annotations differ in their
+    number of documents, those of each are joined to one segment. Without a dev file, dev is taken out of
+    train by `seed`.
     """
     folder, seen = Path(folder), dict[str, str]()
     files, documents = split_files(folder), Documents(folder)
-    found = {split: list(read_annotations(path, seen)) for split, path in files.items()}
-    uniform = _Uniform.over(list(chain(*found.values())), query)
-    info = uniform.info(folder.resolve().name, [one.label for one in found["train"]])
-    parts = {split: list(_examples(some, documents, info, uniform)) for split, some in found.items()}
+    annotations = {split: list(read_annotations(path, seen)) for split, path in files.items()}
+    compose = _UniformComposer.over(list(chain(*annotations.values())), query)
+    info = compose.info(folder.resolve().name, [annotation.label for annotation in annotations["train"]])
+    parts = {
+        split: list(_examples(part, documents, info, compose, Document.span))
+        for split, part in annotations.items()
+    }
     with at(folder):
         check_splits(parts)
         return Splits(info, carve_dev(parts, seed=seed))
 
 
 def read_eraser(
-    folder: Path, info: DatasetInfo, compose: Compose, *, locate: Locate = Document.span
+    folder: Path, info: DatasetInfo, compose: Compose, *, locate: LocateEvidence = Document.span
 ) -> Splits:
-    """A set known by name: `compose` says what its annotations become, and all three splits must be there."""
+    """A dataset known by name; `compose` maps annotations to segments. All three splits must exist."""
     folder, seen = Path(folder), dict[str, str]()
     files, documents = split_files(folder), Documents(folder)
     for split in SPLIT_NAMES:
         if split not in files:
             raise UserError(f"{folder}: no {'val' if split == 'dev' else split}.jsonl; {info.name} needs one")
-    return Splits(
-        info,
-        {
-            split: list(_examples(read_annotations(path, seen), documents, info, compose, locate))
-            for split, path in files.items()
-        },
-    )
+    parts = {
+        split: list(_examples(read_annotations(path, seen), documents, info, compose, locate))
+        for split, path in files.items()
+    }
+    return Splits(info, parts)
 
 
 def only_document(annotation: Annotation) -> tuple[tuple[str, ...], ...]:
-    """The document of an annotation that is about one, as the segments of `Parts`."""
+    """The document segments of an annotation that must be about a single document."""
     if len(annotation.docids) > 1:
         raise UserError(f"about {len(annotation.docids)} documents ({short(annotation.docids)}); give it one")
     return (annotation.docids,)
 
 
 def is_eraser(folder: Path) -> bool:
-    """Whether a folder is laid out as ERASER's are, documents and all."""
+    """Whether a folder is in ERASER's format, with annotations and documents."""
     try:
         path = split_files(folder)["train"]
         with path.open("rb") as file:
@@ -154,10 +89,10 @@ def is_eraser(folder: Path) -> bool:
 
 
 def split_files(folder: Path) -> dict[str, Path]:
-    """The annotation file of each split; train must be there."""
+    """The annotation file of each split; train must exist."""
     files: dict[str, Path] = {}
     for path in sorted(folder.glob("*.jsonl")):
-        split = ALIASES.get(path.stem.casefold())
+        split = SPLIT_ALIASES.get(path.stem.casefold())
         if split in files:
             raise UserError(f"{folder}: {files[split].name} and {path.name} are both {split}; keep one")
         if split is not None and path.is_file():
@@ -170,44 +105,117 @@ def split_files(folder: Path) -> dict[str, Path]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Uniform:
-    """Composes the annotations of a folder nobody knows, so that all have as many segments."""
+class _UniformComposer:
+    """Composes the annotations of an arbitrary folder so that all examples have equally many segments."""
 
     documents: int  # segments made of documents
     query: bool
 
     @classmethod
-    def over(cls, found: Sequence[Annotation], query: bool) -> _Uniform:
-        counts = {len(one.docids) for one in found}
-        return cls(counts.pop() if len(counts) == 1 else 1, query and any(one.query.strip() for one in found))
+    def over(cls, annotations: Sequence[Annotation], query: bool) -> _UniformComposer:
+        counts = {len(annotation.docids) for annotation in annotations}
+        has_query = query and any(annotation.query.strip() for annotation in annotations)
+        return cls(counts.pop() if len(counts) == 1 else 1, has_query)
 
     def __call__(self, annotation: Annotation) -> Parts:
-        alone = len(annotation.docids) == self.documents
-        documents = tuple((docid,) for docid in annotation.docids) if alone else (annotation.docids,)
-        return Parts(documents, (self._asked(annotation),) if self.query else ())
+        separate = len(annotation.docids) == self.documents
+        documents = tuple((docid,) for docid in annotation.docids) if separate else (annotation.docids,)
+        return Parts(documents, (self._query(annotation),) if self.query else ())
 
-    def _asked(self, annotation: Annotation) -> str:
+    def _query(self, annotation: Annotation) -> str:
         if annotation.query.strip():
             return check_text(annotation.query, column="query")
         remark(annotation.place, "'query' is empty, though others have one; read as an empty segment")
         return ""
 
     def info(self, name: str, labels: Iterable[str]) -> DatasetInfo:
-        """What is known of the dataset, given the labels of its training examples."""
+        """The `DatasetInfo`, given the labels of the training examples."""
         task: TaskKind = "segments" if self.documents + self.query > 1 else "text"
         marked = tuple(range(self.documents)) if self.query else None
         return DatasetInfo(name, label_order(labels), task=task, rationale_segments=marked)
 
 
 def _examples(
-    found: Iterable[Annotation],
+    annotations: Iterable[Annotation],
     documents: Documents,
     info: DatasetInfo,
     compose: Compose,
-    locate: Locate = Document.span,
+    locate: LocateEvidence,
 ) -> Iterator[Example]:
-    for annotation in found:
+    for annotation in annotations:
         with row_at(annotation.place):
             if annotation.label not in info.labels:
                 raise unknown("classification", annotation.label, info.labels)
             yield make_example(annotation, compose(annotation), documents, locate)
+
+
+def make_example(
+    annotation: Annotation, parts: Parts, documents: Documents, locate: LocateEvidence
+) -> Example:
+    """The example of an annotation, with segments and evidence from the documents."""
+    texts = [[documents.text(docid) for docid in docids] for docids in parts.documents]
+    segments = (*("\n".join(joined) for joined in texts), *parts.texts)
+    origins = _document_origins(parts.documents, texts)
+    marker = _EvidenceMarker(annotation.place, documents, locate, origins, len(segments))
+    groups = tuple(group for group in map(marker.mark, annotation.groups) if any(group))
+    if not groups:
+        remark(annotation.place, f"no evidence in '{annotation.id}'; read as an example without gold")
+    return Example(annotation.id, segments, annotation.label, _union(groups), parts.choices, groups)
+
+
+def _document_origins(
+    documents: Sequence[Sequence[str]], texts: Sequence[Sequence[str]]
+) -> Mapping[str, tuple[int, int]]:
+    """The segment of each document, and the character at which the document begins in it."""
+    origins: dict[str, tuple[int, int]] = {}
+    for segment, (docids, joined) in enumerate(zip(documents, texts, strict=True)):
+        start = 0
+        for docid, text in zip(docids, joined, strict=True):
+            origins[docid] = segment, start
+            start += len(text) + 1
+    return origins
+
+
+def _union(groups: tuple[Rationale, ...]) -> Rationale | None:
+    if len(groups) < 2:
+        return groups[0] if groups else None  # the same object: there may be a million in memory
+    return tuple(merge(chain(*spans)) for spans in zip(*groups, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class _EvidenceMarker:
+    """Converts the evidence of one annotation to spans of its segments."""
+
+    place: str
+    documents: Documents
+    locate: LocateEvidence
+    origins: Mapping[str, tuple[int, int]]
+    segments: int
+
+    def mark(self, group: Sequence[Evidence]) -> Rationale:
+        """The spans of a group in each segment."""
+        spans: list[list[CharSpan]] = [[] for _ in range(self.segments)]
+        for evidence in group:
+            if evidence.docid not in self.origins:
+                raise UserError(f"evidence in document {short(evidence.docid)}, which is not among its own")
+            segment, origin = self.origins[evidence.docid]
+            start, end = self._span(evidence)
+            if start < end:
+                spans[segment].append((origin + start, origin + end))
+        return tuple(merge(marked) for marked in spans)
+
+    def _span(self, evidence: Evidence) -> CharSpan:
+        docid, first, last, quoted = evidence
+        document = self.documents[docid]
+        if last > len(document):
+            raise UserError(
+                f"evidence to token {last}, but document {short(docid)} has {len(document)} tokens"
+            )
+        start, end = document.span(first, last)
+        marked = document.text[start:end].replace("\n", " ")
+        if not marked:  # the published test file of Movies has twenty of these
+            remark(self.place, f"evidence at token {first} of {short(docid)} is empty; it marks nothing")
+            return start, start
+        if quoted not in (None, marked):
+            remark(self.place, f"evidence text {short(quoted)} is {short(marked)} at its tokens, which count")
+        return self.locate(document, first, last)

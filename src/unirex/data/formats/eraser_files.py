@@ -1,4 +1,4 @@
-"""The files of an ERASER folder: annotations with their evidence, and documents as tokens."""
+"""The files of an ERASER folder: annotations with their evidence, and tokenised documents."""
 
 from __future__ import annotations
 
@@ -13,19 +13,20 @@ from sys import intern
 from typing import Any, NamedTuple, TypeVar
 
 from unirex.data.example import CharSpan
-from unirex.data.rows import rows
-from unirex.data.validate import check_text, exists, remark, row_at, stands_at
+from unirex.data.rows import read_rows
+from unirex.data.validate import check_text, exists, note_place, remark, row_at
 from unirex.errors import UserError
 
 Field = TypeVar("Field", str, list, int)
 
 ANNOTATION_KEYS = {"annotation_id", "query", "query_type", "classification", "docids", "evidences"}
 EVIDENCE_KEYS = {"docid", "text", "start_token", "end_token", "start_sentence", "end_sentence"}
+CACHED_DOCUMENTS = 1024  # annotations of one document are mostly consecutive
 _KINDS: dict[type, str] = {str: "text", list: "a list", int: "a whole number"}
 
 
 class Evidence(NamedTuple):
-    """Tokens of a document, end-exclusive, and what the annotation says they are."""
+    """A range of tokens of a document, end-exclusive, and their text according to the annotation."""
 
     docid: str
     start: int
@@ -35,10 +36,10 @@ class Evidence(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """One question about documents; each group of evidence would do to answer it.
+    """One question about documents; each group of evidence is enough to answer it.
 
-    `docids` are the documents it names, in its own list, then in its evidence; one that names none is about
-    the document of its own id.
+    `docids` are the documents named in its own list, then in its evidence; an annotation that names none is
+    about the document with its own id.
     """
 
     place: str
@@ -50,17 +51,16 @@ class Annotation:
 
 
 def read_annotations(path: Path, seen: dict[str, str]) -> Iterator[Annotation]:
-    """The annotations of a file; `seen` holds the places of the ids met so far, in this file and others."""
-    for place, row in rows(path):
+    """The annotations of a file; `seen` maps the ids read so far, from all files, to their places."""
+    for place, row in read_rows(path):
         with row_at(place):
-            one = _annotation(place, row)
-            if one.id in seen:
-                raise UserError(
-                    f"duplicate annotation_id '{one.id}', first at {seen[one.id]}; make ids unique"
-                )
-            seen[one.id] = place
-            stands_at(place, one.id)
-            yield one
+            annotation = _annotation(place, row)
+            name = annotation.id
+            if name in seen:
+                raise UserError(f"duplicate annotation_id '{name}', first at {seen[name]}; make ids unique")
+            seen[name] = place
+            note_place(place, name)
+            yield annotation
 
 
 def _annotation(place: str, row: dict[str, Any]) -> Annotation:
@@ -82,9 +82,9 @@ def _docids(row: dict[str, Any]) -> list[str]:
 
 
 def _group(place: str, group: object) -> tuple[Evidence, ...]:
-    if not isinstance(group, list) or not all(isinstance(one, dict) for one in group):
+    if not isinstance(group, list) or not all(isinstance(evidence, dict) for evidence in group):
         raise UserError(f"'evidences' must be a list of groups, lists of objects; one is {short(group)}")
-    return tuple(_evidence(place, one) for one in group)
+    return tuple(_evidence(place, evidence) for evidence in group)
 
 
 def _evidence(place: str, row: dict[str, Any]) -> Evidence:
@@ -112,12 +112,9 @@ def _remark_unknown(place: str, row: dict[str, Any], known: set[str], whose: str
         remark(place, f"{short(key)} is no field of {whose} in ERASER's format; left unread")
 
 
-KEPT = 1024  # documents whose tokens stay counted; annotations of one document mostly stand together
-
-
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A text of sentences, one a line, of tokens with one space between; the tokens are numbered throughout.
+    """A text with one sentence per line and one space between tokens; tokens are numbered throughout.
 
     >>> document = Document.of("so good\\nsee it")
     >>> len(document), document.span(1, 3)
@@ -125,11 +122,11 @@ class Document:
     """
 
     text: str
-    starts: array[int]  # where each token begins, and where one more would
+    starts: array[int]  # the offset of each token, and of the one after the last
 
     @classmethod
     def of(cls, text: str) -> Document:
-        """The document with its tokens counted."""
+        """The document with the offsets of its tokens."""
         tokens = text.replace("\n", " ").split(" ")
         return cls(text, array("L", accumulate((len(token) + 1 for token in tokens), initial=0)))
 
@@ -137,12 +134,12 @@ class Document:
         return len(self.starts) - 1
 
     def span(self, start: int, end: int) -> CharSpan:
-        """The characters of the tokens from `start` up to, but without, `end`."""
+        """The characters of the tokens from `start` to `end`, end-exclusive."""
         return self.starts[start], max(self.starts[start], self.starts[end] - 1)
 
 
 class Documents:
-    """The documents of a folder by id; a text is read once and shared by all annotations of it."""
+    """The documents of a folder by id; each text is read once and shared by all its annotations."""
 
     def __init__(self, folder: Path) -> None:
         each, together = folder / "docs", folder / "docs.jsonl"
@@ -154,12 +151,12 @@ class Documents:
             raise UserError(f"{folder}: neither docs (a folder with a file per document) nor docs.jsonl")
         self.place = each if exists(each) else together
         self._texts: dict[str, str] = {} if exists(each) else _read_all(together)
-        self._counted: Callable[[str], Document] = lru_cache(KEPT)(
+        self._tokenised: Callable[[str], Document] = lru_cache(CACHED_DOCUMENTS)(
             lambda docid: Document.of(self.text(docid))
         )
 
     def __getitem__(self, docid: str) -> Document:
-        return self._counted(docid)
+        return self._tokenised(docid)
 
     def text(self, docid: str) -> str:
         """The text of a document, always the same string."""
@@ -172,14 +169,14 @@ class Documents:
 
     def _read(self, docid: str) -> str:
         path = self.place / docid
-        # An id with a slash in it is no file of this folder, even where it leads to one.
+        # Never outside of the folder: an id with a slash is not a file of it, even if the path exists.
         if self.place.suffix or Path(docid).name != docid or not (exists(path) and path.is_file()):
             raise UserError(f"document {short(docid)} is not in {self.place}; add it or correct the docid")
-        return sentences_of_file(_decoded(path))
+        return sentences_of_file(_read_utf8(path))
 
 
 def sentences_of_file(text: str) -> str:
-    """A file of `docs` as its tokens count: blank lines and doubled spaces are nothing.
+    """The sentences of a file in `docs`: blank lines and repeated spaces are dropped.
 
     >>> sentences_of_file(" so  good \\n\\nsee it\\n")
     'so good\\nsee it'
@@ -189,7 +186,7 @@ def sentences_of_file(text: str) -> str:
 
 
 def sentences_of_record(text: str) -> str:
-    """A document of `docs.jsonl` as its tokens count: a blank line or a doubled space holds an empty token.
+    """The sentences of a record in `docs.jsonl`: a blank line or a repeated space holds an empty token.
 
     >>> sentences_of_record(" so  good \\n\\nsee it\\n")
     'so  good\\n\\nsee it\\n'
@@ -199,23 +196,21 @@ def sentences_of_record(text: str) -> str:
 
 def _read_all(path: Path) -> dict[str, str]:
     texts: dict[str, str] = {}
-    for place, row in rows(path):
+    for place, row in read_rows(path):
         with row_at(place):
             docid = row.get("docid")
             if not isinstance(docid, str) or not docid:
                 raise UserError(f"'docid' must be the name of the document, not {short(docid)}")
             if docid in texts:
                 raise UserError(f"document '{docid}' is there twice; keep one")
-            texts[docid] = _record_text(row.get("document"))
+            document = row.get("document")
+            # An empty document is a mistake only if an annotation needs it.
+            blank = document == ""
+            texts[docid] = sentences_of_record(check_text(document, column="document", blank=blank))
     return texts
 
 
-def _record_text(document: object) -> str:
-    # An empty one is a mistake only if an annotation needs it.
-    return sentences_of_record(check_text(document, column="document")) if document != "" else ""
-
-
-def _decoded(path: Path) -> str:
+def _read_utf8(path: Path) -> str:
     try:
         return path.read_text("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:

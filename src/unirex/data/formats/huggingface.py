@@ -1,9 +1,9 @@
 """Datasets of the Hugging Face `datasets` library: saved in a folder (`save_to_disk`), or on the Hub.
 
-Rows are read as those of any table, save that the number of a class becomes its name. The splits are the
-dataset's ("validation" is dev), unless there is a `split` column; a dataset saved by itself, outside a
-DatasetDict, has none. A source on the Hub is its id, with a configuration behind a colon if need be:
-"owner/name", "owner/name:configuration". No code that comes with a dataset is run.
+Rows are read like those of any table, except that the number of a class becomes its name. The splits are the
+dataset's ("validation" is dev), unless there is a `split` column; a single Dataset, outside a DatasetDict,
+has none. A source on the Hub is an id, with a configuration after a colon if needed: "owner/name",
+"owner/name:configuration". No code that comes with a dataset is run.
 """
 
 from __future__ import annotations
@@ -14,18 +14,24 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from unirex.data.formats.table import Columns, Record, check_columns, names, optional, read_example
+from unirex.data.formats.table import (
+    Columns,
+    DatasetRecord,
+    check_columns,
+    column_names,
+    optional,
+    read_example,
+)
 from unirex.data.rationales import RationaleFormat
-from unirex.data.split import ALIASES, split_name
+from unirex.data.split import SPLIT_ALIASES, split_name
 from unirex.data.validate import check_ids, row_at
 from unirex.errors import UserError, one_line, unknown
 
 if TYPE_CHECKING:
     from datasets import Dataset
 
-
 HUB_ID = re.compile(r"(?P<id>[\w-][\w.-]*(/[\w-][\w.-]*)?)(:(?P<configuration>[\w.-]+))?", re.ASCII)
-ALONE = ""  # the split of a dataset outside a DatasetDict
+NO_SPLIT = ""  # the split of a Dataset outside a DatasetDict
 
 
 def is_saved(folder: Path) -> bool:
@@ -35,15 +41,17 @@ def is_saved(folder: Path) -> bool:
     return (folder / "state.json").is_file() and (folder / "dataset_info.json").is_file()
 
 
-def read(source: str | Path, *, columns: Columns, rationale_format: RationaleFormat = "auto") -> list[Record]:
+def read(
+    source: str | Path, *, columns: Columns, rationale_format: RationaleFormat = "auto"
+) -> list[DatasetRecord]:
     """All examples of a saved dataset (a path), or of one on the Hub (its id)."""
     splits = _open(source)
     _check_splits(source, splits, columns)
-    records: list[Record] = []
+    records: list[DatasetRecord] = []
     for split, data in splits.items():
-        found = list(_records(source, split, data, columns, rationale_format))
-        check_ids((record.place, record.example.id) for record in found)
-        records += found
+        part = list(_records(source, split, data, columns, rationale_format))
+        check_ids((record.place, record.example.id) for record in part)
+        records += part
     if not records:
         raise UserError(f"{source}: there are no rows in it; it needs at least one")
     return records
@@ -56,12 +64,12 @@ def _open(source: str | Path) -> dict[str, Dataset]:
         raise UserError(
             f"{source}: reading it takes the datasets library; pip install 'unirex[datasets]'"
         ) from None
-    with _told(source, "cannot be opened"):
+    with _library_errors(source, "cannot be opened"):
         found = datasets.load_from_disk(str(source)) if isinstance(source, Path) else _from_hub(source)
-    # Rows may have been saved as arrays of NumPy or tensors of torch; here they are plain Python.
+    # Without format: a dataset may be saved to give NumPy arrays or torch tensors.
     if isinstance(found, datasets.DatasetDict):
         return {str(split): data.with_format(None) for split, data in found.items()}
-    return {ALONE: found.with_format(None)}
+    return {NO_SPLIT: found.with_format(None)}
 
 
 def _from_hub(source: str) -> Dataset:
@@ -74,8 +82,8 @@ def _from_hub(source: str) -> Dataset:
 
 
 @contextmanager
-def _told(source: str | Path, what: str) -> Iterator[None]:
-    """What goes wrong in the library, told in one line: it has no base for its exceptions."""
+def _library_errors(source: str | Path, what: str) -> Iterator[None]:
+    """Turn any exception of the library into a one-line `UserError`; they have no common base class."""
     try:
         yield
     except UserError:
@@ -88,7 +96,9 @@ def _check_splits(source: str | Path, splits: Mapping[str, Dataset], columns: Co
     strange = [
         split
         for split, data in splits.items()
-        if split != ALONE and split.casefold() not in ALIASES and columns.split not in data.column_names
+        if split != NO_SPLIT
+        and split.casefold() not in SPLIT_ALIASES
+        and columns.split not in data.column_names
     ]
     if strange:
         raise UserError(
@@ -99,37 +109,43 @@ def _check_splits(source: str | Path, splits: Mapping[str, Dataset], columns: Co
 
 def _records(
     source: str | Path, split: str, data: Dataset, columns: Columns, rationale_format: RationaleFormat
-) -> Iterator[Record]:
+) -> Iterator[DatasetRecord]:
     title = "-".join(part for part in (Path(source).name, split) if part)
     for number, row in enumerate(_rows(source, data, columns), 1):
         place = f"{source}: {split} row {number}" if split else f"{source}: row {number}"
         with row_at(place):
             name = f"{title}-{number}"
             example = read_example(row, columns, default_id=name, rationale_format=rationale_format)
-            said = optional(row, columns.split) or split or None
-            yield Record(place, None if said is None else split_name(said), example)
+            given_split = optional(row, columns.split) or split or None
+            yield DatasetRecord(place, None if given_split is None else split_name(given_split), example)
 
 
 def _rows(source: str | Path, data: Dataset, columns: Columns) -> Iterator[dict[str, object]]:
-    """The cells of each row that matter, read from the disk as they are asked for."""
+    """The used columns of each row, read from disk one row at a time."""
     classes = _class_names(data)
-    used = _used(source, data, columns)
-    with _told(source, "cannot be read"):
+    used = _used_columns(source, data, columns)
+    with _library_errors(source, "cannot be read"):
         for row in data.select_columns(used):
             for column in classes.keys() & row.keys():
                 row[column] = _class_name(row[column], classes[column])
             yield row
 
 
-def _used(source: str | Path, data: Dataset, columns: Columns) -> list[str]:
-    """Only the columns asked for: others may be pictures or sounds, which take long to decode."""
+def _used_columns(source: str | Path, data: Dataset, columns: Columns) -> list[str]:
+    """The columns to read; others may be images or audio, which are slow to decode."""
     present = data.column_names
-    texts = names(columns.text, present)
+    texts = column_names(columns.text, present)
     for name in (*texts, columns.label):
         if name not in present:
             raise UserError(f"{source}: {unknown('column', name, present)}")
     check_columns(Path(source), columns, present)
-    others = (*names(columns.rationale, present), columns.id, columns.split, columns.choices, columns.groups)
+    others = (
+        *column_names(columns.rationale, present),
+        columns.id,
+        columns.split,
+        columns.choices,
+        columns.groups,
+    )
     return [*dict.fromkeys((*texts, columns.label, *(name for name in others if name in present)))]
 
 
@@ -140,5 +156,5 @@ def _class_names(data: Dataset) -> dict[str, list[str]]:
 
 
 def _class_name(number: object, known: list[str]) -> object:
-    """The name of a class; none for -1, which stands for a label kept secret."""
+    """The name of a class; None for -1, which stands for a label that is not published."""
     return known[number] if isinstance(number, int) and 0 <= number < len(known) else None

@@ -1,4 +1,4 @@
-"""Tasks for Label Studio out of examples and explanations, and the labelling interface that shows them."""
+"""Label Studio: tasks to import, made from examples and explanations, and their labelling interface."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from xml.sax.saxutils import quoteattr
 from unirex.data.example import Example, Label, Rationale
 from unirex.errors import UserError
 
-Json = dict[str, Any]
+JsonDict = dict[str, Any]
 
-MARKING, CHOOSING = "rationale", "label"  # the names of the tags: those the reader looks for
+MARKING, CHOOSING = "rationale", "label"  # names of the tags, as `label_studio.read` expects them
 RESERVED = ("id", "split")  # columns of a task's data beside the texts
 NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-class Mark(Protocol):
-    """Some characters of one segment."""
+class SpanLike(Protocol):
+    """A span of characters in one segment."""
 
     @property
     def start(self) -> int: ...  # noqa: D102
@@ -30,14 +30,14 @@ class Mark(Protocol):
 
 
 class Explained(Protocol):
-    """A prediction with its reasons, such as a `unirex.Explanation`."""
+    """A prediction with its rationale, such as a `unirex.Explanation`."""
 
     @property
     def label(self) -> Label: ...  # noqa: D102
     @property
     def probabilities(self) -> Mapping[Label, float]: ...  # noqa: D102
     @property
-    def spans(self) -> Sequence[Mark]: ...  # noqa: D102
+    def spans(self) -> Sequence[SpanLike]: ...  # noqa: D102
 
 
 def tasks(
@@ -47,12 +47,12 @@ def tasks(
     segments: Sequence[str] = ("text",),
     split: str | None = None,
     model_version: str = "unirex",
-) -> list[Json]:
-    """What to import into Label Studio: the texts, what people said of them, what a model says.
+) -> list[JsonDict]:
+    """Tasks to import into Label Studio: texts, existing annotations and model predictions.
 
-    A label or rationale becomes an annotation, or one for each of `groups`; an example without either is a
-    task to be done. The explanations, one for each example in the same order, become predictions: marks and
-    a class that an annotator starts from. Labels become text, as Label Studio knows no other.
+    A label or rationale becomes an annotation, or one for each of `groups`; an example without either becomes
+    a task without annotations. The explanations, one for each example in the same order, become predictions:
+    marks and a class that an annotator starts from. Labels become text, the only type Label Studio has.
     """
     _check_names(segments)
     explained: Iterable[Explained | None] = repeat(None) if explanations is None else explanations
@@ -67,11 +67,11 @@ def tasks(
 
 
 def labeling_config(labels: Iterable[Label], segments: Sequence[str] = ("text",)) -> str:
-    """The labelling interface (XML) for a project with these classes, and these columns as texts."""
+    """The labelling interface (XML) of a project with these classes and text columns."""
     _check_names(segments)
     choices = "".join(f"\n    <Choice value={_attribute(str(label))}/>" for label in labels)
-    shown = "".join(_shown(name, segments) for name in segments)
-    # Without pre-wrap, blanks are squeezed in what is shown, and in the text kept with a mark.
+    shown = "".join(_text_tags(name, segments) for name in segments)
+    # Without pre-wrap, runs of blanks are collapsed, also in the text exported with a mark.
     return (
         "<View>\n  <Style>.htx-text { white-space: pre-wrap; }</Style>\n"
         f'{shown}  <Choices name="{CHOOSING}" toName="{segments[0]}" choice="single" required="true">'
@@ -79,16 +79,16 @@ def labeling_config(labels: Iterable[Label], segments: Sequence[str] = ("text",)
     )
 
 
-def _shown(name: str, segments: Sequence[str]) -> str:
+def _text_tags(name: str, segments: Sequence[str]) -> str:
     return (
-        f'  <Labels name="{_marking(name, segments)}" toName="{name}">\n'
+        f'  <Labels name="{_marking_control(name, segments)}" toName="{name}">\n'
         f'    <Label value="{MARKING}"/>\n  </Labels>\n'
         f'  <Text name="{name}" value="${name}"/>\n'
     )
 
 
-def _marking(name: str, segments: Sequence[str]) -> str:
-    """A <Labels> marks one <Text> only, so several texts need one each."""
+def _marking_control(name: str, segments: Sequence[str]) -> str:
+    """The name of the <Labels> of a text: it can mark only one <Text>, so several texts need one each."""
     return MARKING if len(segments) == 1 else f"{MARKING}-{name}"
 
 
@@ -116,9 +116,9 @@ def _task(
     segments: Sequence[str],
     split: str | None,
     model_version: str,
-) -> Json:
+) -> JsonDict:
     texts = _texts(example, segments)
-    task: Json = {
+    task: JsonDict = {
         "data": {"id": example.id, **texts, **({} if split is None else {"split": split})},
         "annotations": [
             {"result": _result(example.label, marking, texts, f"t{number}-a{annotation}")}
@@ -157,16 +157,16 @@ def _marking_of(explanation: Explained, segments: int) -> Rationale:
 
 def _result(
     label: Label | None, marking: Rationale | None, texts: Mapping[str, str], prefix: str
-) -> list[Json]:
-    """The marks and the class; an id must not occur twice in a project's import."""
+) -> list[JsonDict]:
+    """The class and the marks as results, with ids that are unique in the whole import."""
     first = next(iter(texts))
-    regions: list[tuple[str, str, str, Json]] = []
+    regions: list[tuple[str, str, str, JsonDict]] = []
     if label is not None:
         regions.append((CHOOSING, first, "choices", {"choices": [str(label)]}))
     for (name, text), spans in zip(texts.items(), marking or repeat(()), strict=False):
         for start, end in spans:
             value = {"start": start, "end": end, "text": text[start:end], "labels": [MARKING]}
-            regions.append((_marking(name, [*texts]), name, "labels", value))
+            regions.append((_marking_control(name, [*texts]), name, "labels", value))
     return [
         {"id": f"{prefix}-{number}", "from_name": control, "to_name": name, "type": kind, "value": value}
         for number, (control, name, kind, value) in enumerate(regions, 1)

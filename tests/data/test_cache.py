@@ -2,7 +2,6 @@
 
 import errno
 import hashlib
-import json
 import os
 import subprocess
 import sys
@@ -13,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from unirex.data import store as parsed
-from unirex.data.cache import cache_folder, cache_size, clear_cache, keep
+from unirex.data import store
+from unirex.data.cache import add_entry, cache_folder, cache_size, clear_cache
 from unirex.data.example import DatasetInfo, Example, Splits
 from unirex.data.fingerprint import code_digest, fingerprint
 from unirex.data.store import SMALLEST, StoredExamples, cached
@@ -135,7 +134,7 @@ def test_settings_may_be_objects_that_say_what_they_are(reader):
 @pytest.mark.parametrize("what, value", [("CODE", "unirex.errors"), ("SCHEMA", "changed")])
 def test_changed_readers_are_another(reader, monkeypatch, what, value):
     reader.load()
-    monkeypatch.setattr(parsed, what, value)
+    monkeypatch.setattr(store, what, value)
     reader.load(), reader.load()
     assert reader.times == 2
 
@@ -232,10 +231,10 @@ def test_the_slower_writer_drops_its_copy(tmp_path):
     entry = tmp_path / "cache" / "kind" / ("0" * 64)
 
     def slow(draft):
-        assert keep(entry, lambda other: (other / "x").write_text("fast"), intact=Path.exists)
+        assert add_entry(entry, lambda other: (other / "x").write_text("fast"), intact=Path.exists)
         (draft / "x").write_text("slow")
 
-    assert keep(entry, slow, intact=Path.exists)
+    assert add_entry(entry, slow, intact=Path.exists)
     assert (entry / "x").read_text() == "fast"
     assert list(entry.parent.iterdir()) == [entry]
 
@@ -256,7 +255,7 @@ def test_a_full_disk(reader, folder, monkeypatch):
         path.write_bytes(b"begun")
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(parsed, "write_examples", full)
+    monkeypatch.setattr(store, "write_examples", full)
     with pytest.warns(UserWarning, match=r"No space left on device"):
         assert isinstance(reader.load()["train"], list)
     assert entries(folder) == []
@@ -267,7 +266,7 @@ def test_an_interrupted_writing_leaves_nothing(reader, folder, monkeypatch):
         path.write_bytes(b"begun")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(parsed, "write_examples", interrupted)
+    monkeypatch.setattr(store, "write_examples", interrupted)
     with pytest.raises(KeyboardInterrupt):
         reader.load()
     assert entries(folder) == []
@@ -339,15 +338,3 @@ def test_size_and_clearing(reader, folder):
     assert sorted(path.name for path in folder.rglob("*")) == [
         "a" * 64, "encodings", "examples", "mine.txt", "notes"
     ]  # fmt: skip
-
-
-def test_what_an_entry_says_of_itself(reader, folder):
-    reader.load()
-    (entry,) = entries(folder)
-    assert sorted(path.name for path in entry.iterdir()) == [
-        "dev.arrow",
-        "info.json",
-        "test.arrow",
-        "train.arrow",
-    ]
-    assert json.loads((entry / "info.json").read_text("utf-8"))["info"]["markers"] == ["Q:", "A:"]

@@ -1,17 +1,16 @@
 """What is written in a file is what comes out, or a message that names the line."""
 
-import csv
-import json
 from itertools import islice
 
 import pyarrow as pa
 import pytest
+from data_files import write_rows
 from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
 from unirex.data.formats.table import Columns, read_inputs, read_records, stream_records
-from unirex.data.rows import about_how_many
+from unirex.data.rows import estimate_row_count
 from unirex.errors import UserError
 
 WILD = [
@@ -31,31 +30,7 @@ def read_texts(path, *, column="text"):
     return ((record.place, record.example.text) for record in read_inputs(path, columns=columns))
 
 
-def write_jsonl(path, rows):
-    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "utf-8", newline="")
-
-
-def write_csv(path, rows):
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, rows[0].keys(), delimiter="\t" if path.suffix == ".tsv" else ",")
-        writer.writeheader()
-        writer.writerows(
-            {key: json.dumps(cell) if isinstance(cell, list) else cell for key, cell in row.items()}
-            for row in rows
-        )
-
-
-def write_parquet(path, rows):
-    parquet.write_table(pa.Table.from_pylist(rows), path)
-
-
-WRITERS = {
-    ".jsonl": write_jsonl,
-    ".ndjson": write_jsonl,
-    ".csv": write_csv,
-    ".tsv": write_csv,
-    ".parquet": write_parquet,
-}
+SUFFIXES = [".jsonl", ".ndjson", ".csv", ".tsv", ".parquet"]
 
 
 def examples(path, **columns):
@@ -68,13 +43,13 @@ def written(folder, content, name="data.jsonl"):
     return path
 
 
-@pytest.mark.parametrize("suffix", WRITERS)
+@pytest.mark.parametrize("suffix", SUFFIXES)
 def test_round_trip(tmp_path, suffix):
     rows = [
         {"text": text, "label": "ab"[index % 2], "rationale": [[0, 2]] if index else None, "id": f"n{index}"}
         for index, text in enumerate(WILD)
     ]
-    WRITERS[suffix](tmp_path / f"data{suffix}", rows)
+    write_rows(tmp_path / f"data{suffix}", rows)
     found = examples(tmp_path / f"data{suffix}")
     assert [one.segments for one in found] == [(text,) for text in WILD]
     assert [one.label for one in found] == [row["label"] for row in rows]
@@ -83,15 +58,15 @@ def test_round_trip(tmp_path, suffix):
 
 
 @given(texts=st.lists(st.text(st.characters(codec="utf-8"), min_size=1).filter(str.strip), min_size=1))
-@pytest.mark.parametrize("suffix", WRITERS)
+@pytest.mark.parametrize("suffix", SUFFIXES)
 def test_any_text_survives(tmp_path_factory, suffix, texts):
     path = tmp_path_factory.mktemp("wild") / f"data{suffix}"
-    WRITERS[suffix](path, [{"text": text, "label": "a"} for text in texts])
+    write_rows(path, [{"text": text, "label": "a"} for text in texts])
     assert [one.text for one in examples(path)] == texts
     assert [text for _, text in read_texts(path)] == texts
 
 
-@given(st.binary(max_size=80), st.sampled_from([*WRITERS, ".txt"]))
+@given(st.binary(max_size=80), st.sampled_from([*SUFFIXES, ".txt"]))
 def test_any_bytes_give_rows_or_a_user_error(tmp_path_factory, content, suffix):
     path = written(tmp_path_factory.mktemp("bytes"), content, f"data{suffix}")
     for read in (read_records, lambda path: list(read_texts(path))):
@@ -101,18 +76,17 @@ def test_any_bytes_give_rows_or_a_user_error(tmp_path_factory, content, suffix):
             assert str(path) in str(error)
 
 
-@pytest.mark.parametrize("labels", [["a", "b"], [0, 1], [True, False], [0.5, 1], [0, 2.5]])
-def test_label_types_are_kept_in_json(tmp_path, labels):
-    write_jsonl(tmp_path / "data.jsonl", [{"text": "x", "label": label} for label in labels])
-    found = [one.label for one in examples(tmp_path / "data.jsonl")]
-    assert [(type(one), one) for one in found] == [(type(one), one) for one in labels]
-
-
-@pytest.mark.parametrize("labels", [["a", "b"], [0, 1], [True, False], [0.5, 1.5]])
-def test_label_types_are_kept_in_parquet(tmp_path, labels):
-    write_parquet(tmp_path / "data.parquet", [{"text": "x", "label": label} for label in labels])
-    found = [one.label for one in examples(tmp_path / "data.parquet")]
-    assert [(type(one), one) for one in found] == [(type(one), one) for one in labels]
+@pytest.mark.parametrize(
+    ("name", "labels"),
+    [
+        *[("data.jsonl", labels) for labels in (["a", "b"], [0, 1], [True, False], [0.5, 1], [0, 2.5])],
+        *[("data.parquet", labels) for labels in (["a", "b"], [0, 1], [True, False], [0.5, 1.5])],
+    ],
+)
+def test_label_types_are_kept(tmp_path, name, labels):
+    path = write_rows(tmp_path / name, [{"text": "x", "label": label} for label in labels])
+    found = [example.label for example in examples(path)]
+    assert [(type(label), label) for label in found] == [(type(label), label) for label in labels]
 
 
 def test_csv_labels_are_strings_as_written(tmp_path):
@@ -249,7 +223,7 @@ def test_mistakes_name_the_place(tmp_path, name, content, message):
 
 @pytest.mark.parametrize("labels", [[1, True], [0, 1.0, 1], [False, 0], ["1", 1], [True, "True"], [2, True]])
 def test_labels_that_would_be_confused(tmp_path, labels):
-    write_jsonl(tmp_path / "data.jsonl", [{"text": "x", "label": label} for label in labels])
+    write_rows(tmp_path / "data.jsonl", [{"text": "x", "label": label} for label in labels])
     with pytest.raises(
         UserError, match=rf"data\.jsonl:{len(labels)}: label .* at .*jsonl:\d; write all labels as one"
     ):
@@ -257,7 +231,7 @@ def test_labels_that_would_be_confused(tmp_path, labels):
 
 
 def test_parquet_mistakes_name_the_row(tmp_path):
-    write_parquet(tmp_path / "data.parquet", [{"text": "x", "label": "a"}, {"text": " ", "label": "a"}])
+    write_rows(tmp_path / "data.parquet", [{"text": "x", "label": "a"}, {"text": " ", "label": "a"}])
     with pytest.raises(UserError, match=r"data\.parquet: row 2: 'text' is empty"):
         read_records(tmp_path / "data.parquet")
     bad = pa.array([b"\xff"]).cast(pa.string(), safe=False)
@@ -321,17 +295,20 @@ def test_texts_stream(tmp_path, suffix):
 def test_the_number_of_rows_is_seen_without_reading_them(tmp_path):
     path = tmp_path / "texts.jsonl"
     path.write_text('{"text": "a"}\n' * 7, "utf-8")
-    assert about_how_many(path) == 7
+    assert estimate_row_count(path) == 7
     (tmp_path / "t.csv").write_text("text\n" + "fine\n" * 5, "utf-8")
-    assert about_how_many(tmp_path / "t.csv") == 6  # about: the header counts
-    assert about_how_many(tmp_path / "tasks.json") is None and about_how_many(tmp_path / "no.txt") is None
+    assert estimate_row_count(tmp_path / "t.csv") == 6  # about: the header counts
+    assert (
+        estimate_row_count(tmp_path / "tasks.json") is None
+        and estimate_row_count(tmp_path / "no.txt") is None
+    )
 
 
 def test_the_number_of_rows_of_parquet_stands_in_its_metadata(tmp_path):
     parquet.write_table(pa.table({"text": ["a", "b", "c"]}), tmp_path / "t.parquet")
-    assert about_how_many(tmp_path / "t.parquet") == 3
+    assert estimate_row_count(tmp_path / "t.parquet") == 3
     (tmp_path / "bad.parquet").write_bytes(b"nothing")
-    assert about_how_many(tmp_path / "bad.parquet") is None
+    assert estimate_row_count(tmp_path / "bad.parquet") is None
 
 
 def test_a_stream_of_records_is_read_as_it_is_asked_for(tmp_path):

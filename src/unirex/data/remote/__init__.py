@@ -1,1 +1,0 @@
-"""Fetching public datasets: from where, how, and unpacked without harm."""
