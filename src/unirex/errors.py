@@ -1,4 +1,4 @@
-"""Mistakes a person can fix, told to that person."""
+"""Errors the user can fix, with messages that say how."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ class UserError(ValueError):
 
 
 def one_line(error: BaseException) -> str:
-    """What an exception says, without line breaks."""
+    """An exception's message without line breaks, or its type if it has none."""
     return " ".join(str(error).split()) or type(error).__name__
 
 
 def unknown(kind: str, name: object, known: Iterable[object]) -> UserError:
-    """The error for a name nobody knows, with the nearest known one.
+    """The error for an unknown name: suggests the nearest known one and lists them all.
 
     >>> str(unknown("method", "slm-pf", ["slm-fp", "vanilla"]))
     "unknown method 'slm-pf'; did you mean 'slm-fp'? Known: slm-fp, vanilla."
     """
-    names = [str(one) for one in known]
+    names = [str(entry) for entry in known]
     near = get_close_matches(str(name), names, n=1)
     hint = f" did you mean '{near[0]}'?" if near else ""
     return UserError(f"unknown {kind} '{name}';{hint} Known: {', '.join(names) or 'none'}.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 import tempfile
@@ -10,22 +11,28 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from unirex.errors import UserError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+T = TypeVar("T")
+Advance = Callable[[int], object]  # progress callback: number of items just finished
+
+LOG_EVERY = 30.0  # seconds between two lines of a log
+REDRAW_EVERY = 0.1  # seconds between two states of a bar
+
 
 def write_file(path: Path, content: str | bytes) -> None:
-    """Put the content at `path` so that a kill at any moment leaves either the old or the new file."""
+    """Write `path` atomically: a kill at any moment leaves either the old or the new file."""
     data = content.encode("utf-8") if isinstance(content, str) else content
     replace_file(path, lambda draft: draft.write_bytes(data))
 
 
 def replace_file(path: Path, write: Callable[[Path], object]) -> None:
-    """Let `write` fill a draft beside `path`, then put it in place in one move."""
+    """Let `write` fill a draft beside `path`, then move it into place atomically."""
     with _writable(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=path.suffix)
@@ -34,8 +41,8 @@ def replace_file(path: Path, write: Callable[[Path], object]) -> None:
     try:
         write(draft)
         with draft.open("rb") as written:
-            os.fsync(written.fileno())
-        draft.chmod(0o666 & ~_umask())
+            os.fsync(written.fileno())  # before the move, or a crash could leave an empty file in place
+        draft.chmod(0o666 & ~_umask())  # mkstemp makes files that only their owner can read
         draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)
@@ -43,7 +50,7 @@ def replace_file(path: Path, write: Callable[[Path], object]) -> None:
 
 @contextmanager
 def new_folder(folder: Path) -> Iterator[None]:
-    """A folder to write into; if that fails, no empty folder is left that was not there before."""
+    """Make a folder to write into; on failure, remove the empty folders this made."""
     with _writable(folder):
         made = [path for path in (folder, *folder.parents) if not path.exists()]
         folder.mkdir(parents=True, exist_ok=True)
@@ -58,7 +65,7 @@ def new_folder(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def _writable(path: Path) -> Iterator[None]:
-    """A place that cannot be written is named as it was given, not as a draft beside it."""
+    """Turn a failed write into an error that names `path` as the user gave it, not the draft beside it."""
     try:
         yield
     except FileExistsError as error:
@@ -68,13 +75,13 @@ def _writable(path: Path) -> Iterator[None]:
 
 
 def _umask() -> int:
-    mask = os.umask(0)
+    mask = os.umask(0)  # it can only be read by setting it
     os.umask(mask)
     return mask
 
 
 def save_state(path: Path, state: Mapping[str, Any]) -> None:
-    """A nested structure of tensors and plain values as one safetensors file."""
+    """Save a nested structure of tensors and plain values as one safetensors file."""
     from safetensors.torch import save_file
 
     tensors: dict[str, Any] = {}
@@ -84,7 +91,7 @@ def save_state(path: Path, state: Mapping[str, Any]) -> None:
 
 
 def load_state(path: Path) -> dict[str, Any]:
-    """The structure `save_state` wrote. Nothing is executed, whatever the file holds."""
+    """Load what `save_state` wrote. No code in the file can run, as nothing is unpickled."""
     from safetensors import SafetensorError, safe_open
 
     try:
@@ -97,7 +104,10 @@ def load_state(path: Path) -> dict[str, Any]:
 
 
 def _without_tensors(value: Any, tensors: dict[str, Any]) -> Any:
-    """Plain JSON with every tensor moved to `tensors` and every type JSON lacks spelt out."""
+    """Plain JSON: every tensor is moved to `tensors`, and types that JSON lacks are tagged.
+
+    A dict becomes `{"items": pairs}`, so its keys keep their types and never look like a tag.
+    """
     import torch
 
     if isinstance(value, torch.Tensor):
@@ -106,13 +116,12 @@ def _without_tensors(value: Any, tensors: dict[str, Any]) -> Any:
         tensors[name] = value.detach().cpu().contiguous().clone()
         return {"tensor": name}
     if isinstance(value, Mapping):
-        return {
-            "items": [[_without_tensors(k, tensors), _without_tensors(v, tensors)] for k, v in value.items()]
-        }
+        pairs = [[_without_tensors(k, tensors), _without_tensors(v, tensors)] for k, v in value.items()]
+        return {"items": pairs}
     if isinstance(value, tuple):
-        return {"tuple": [_without_tensors(one, tensors) for one in value]}
+        return {"tuple": [_without_tensors(item, tensors) for item in value]}
     if isinstance(value, list):
-        return [_without_tensors(one, tensors) for one in value]
+        return [_without_tensors(item, tensors) for item in value]
     if value is None or isinstance(value, str | int | float | bool):
         return value
     raise TypeError(f"a checkpoint cannot hold {type(value).__name__} without pickle")
@@ -120,39 +129,36 @@ def _without_tensors(value: Any, tensors: dict[str, Any]) -> Any:
 
 def _with_tensors(value: Any, tensors: Mapping[str, Any]) -> Any:
     if isinstance(value, list):
-        return [_with_tensors(one, tensors) for one in value]
+        return [_with_tensors(item, tensors) for item in value]
     if not isinstance(value, dict):
         return value
     if "tensor" in value:
         return tensors[value["tensor"]]
     if "tuple" in value:
-        return tuple(_with_tensors(one, tensors) for one in value["tuple"])
+        return tuple(_with_tensors(item, tensors) for item in value["tuple"])
     return {_with_tensors(k, tensors): _with_tensors(v, tensors) for k, v in value["items"]}
 
 
-T = TypeVar("T")
-
-EVERY = 30.0  # seconds between two lines of a log
-REDRAW = 0.1  # seconds between two states of a bar
-
-
 class Progress:
-    """Counts what is done, and says so on standard error, with the rate and the time left.
+    """Counts finished items and reports the count, the rate and the time left on standard error.
+
+    A terminal gets a bar, anything else a line every 30 seconds.
 
     ```python
     with Progress("explaining", total=len(texts)) as progress:
-        for one in system.explain_all(texts, advance=progress.advance):
+        for explanation in system.explain_all(texts, advance=progress.advance):
             …
     ```
 
     Args:
-        doing: what is being done, as "explaining".
-        total: how much there is to do; None where nobody knows.
+        doing: the activity, as "explaining".
+        total: how many items there are; None if unknown.
         about: the total is an estimate.
-        shown: False to say nothing.
-        unit: what is counted.
-        console: where to write; standard error if not given.
-        clock: seconds from some moment on.
+        done: items finished before the start, as of a download that is resumed.
+        shown: False to report nothing.
+        unit: what is counted; "bytes" are written as kB, MB and so on.
+        console: where to write; standard error by default.
+        clock: seconds from a fixed moment on.
     """
 
     def __init__(
@@ -161,6 +167,7 @@ class Progress:
         *,
         total: int | None = None,
         about: bool = False,
+        done: int = 0,
         shown: bool = True,
         unit: str = "texts",
         console: Console | None = None,
@@ -168,72 +175,81 @@ class Progress:
     ) -> None:
         self.doing, self.total, self.about, self.unit = doing, total, about, unit
         self.shown, self.console, self.clock = shown, console, clock
-        self.done = 0
+        self.done = self._done_before = done
         self._bar: Any = None
         self._closing = ExitStack()
 
     def __enter__(self) -> Progress:
-        self._start = self._told = self.clock()
-        if self.shown and self._terminal():
+        self._started_at = self._reported_at = self.clock()
+        if self.shown and self._on_terminal():
             self._bar = self._closing.enter_context(self._new_bar())
-            self._task = self._bar.add_task(self.doing, total=self.total, told="")
+            self._task = self._bar.add_task(self.doing, total=self.total, completed=self.done, status="")
         return self
 
     def __exit__(self, *_: object) -> None:
         self._closing.close()
 
     def advance(self, count: int = 1) -> None:
-        """So many more are done."""
+        """Count `count` more items as finished."""
         self.done += count
         if not self.shown:
             return
         now = self.clock()
-        if now - self._told >= (EVERY if self._bar is None else REDRAW):
-            self._told = now
-            self._tell(self.status(now - self._start))
-
-    def _tell(self, status: str) -> None:
-        if self._bar is None:
-            print(f"{self.doing}: {status}", file=self._stream(), flush=True)
-        else:
-            self._bar.update(self._task, completed=self.done, total=self._goal(), told=status)
+        if now - self._reported_at >= (LOG_EVERY if self._bar is None else REDRAW_EVERY):
+            self._reported_at = now
+            self._report(self.status(now - self._started_at))
 
     def status(self, elapsed: float) -> str:
-        """The count, the rate and the time left after so many seconds, in words."""
-        goal, rate = self._goal(), self.done / elapsed if elapsed > 0 else 0.0
-        of = f" of {'about ' if self.about else ''}{goal:,}" if goal is not None else ""
-        parts = [f"{self.done:,}{of} {self.unit}", f"{_short(rate)}/s"]
+        """The count, the rate and the time left after `elapsed` seconds, in words."""
+        goal = self._goal()
+        rate = (self.done - self._done_before) / elapsed if elapsed > 0 else 0.0
+        of = f" of {'about ' if self.about else ''}{self._amount(goal)}" if goal is not None else ""
+        if self.unit == "bytes":
+            parts = [f"{self._amount(self.done)}{of}", f"{self._amount(int(rate))}/s"]
+        else:
+            parts = [f"{self._amount(self.done)}{of} {self.unit}", f"{_short(rate)}/s"]
         if goal is not None and rate > 0:
             parts.append(f"{duration((goal - self.done) / rate)} left")
         return ", ".join(parts)
+
+    def _report(self, status: str) -> None:
+        if self._bar is not None:
+            self._bar.update(self._task, completed=self.done, total=self._goal(), status=status)
+        else:
+            stream = sys.stderr if self.console is None else self.console.file
+            print(f"{self.doing}: {status}", file=stream, flush=True)
 
     def _goal(self) -> int | None:
         """The total, unless it was an estimate that has proved too low."""
         return None if self.total is None or self.done > self.total else self.total
 
-    def _terminal(self) -> bool:
-        return sys.stderr.isatty() if self.console is None else self.console.is_terminal
+    def _amount(self, number: int) -> str:
+        if self.unit != "bytes":
+            return f"{number:,}"
+        from rich.filesize import decimal
 
-    def _stream(self) -> TextIO:
-        return sys.stderr if self.console is None else self.console.file  # type: ignore[return-value]
+        return decimal(number)
+
+    def _on_terminal(self) -> bool:
+        return sys.stderr.isatty() if self.console is None else self.console.is_terminal
 
     def _new_bar(self) -> Any:
         from rich import progress
         from rich.console import Console
 
         return progress.Progress(
-            progress.TextColumn("{task.description}"),
+            progress.TextColumn("{task.description}", markup=False),
             progress.BarColumn(bar_width=None),
-            progress.TextColumn("{task.fields[told]}"),
+            progress.TextColumn("{task.fields[status]}", markup=False),
             progress.TimeElapsedColumn(),
             console=self.console or Console(stderr=True),
             transient=True,
-            redirect_stdout=False,  # what is printed is for whoever reads the pipe
+            redirect_stdout=False,  # results on standard output may be piped elsewhere
         )
 
 
 def tracked(items: Iterable[T], progress: Progress) -> Iterator[T]:
-    """The items one by one, each counted when it has been dealt with."""
+    """The items one by one; each is counted once the caller asks for the next."""
     with progress:
         for item in items:
             yield item
@@ -241,16 +257,21 @@ def tracked(items: Iterable[T], progress: Progress) -> Iterator[T]:
 
 
 def duration(seconds: float) -> str:
-    """A time as people say it.
+    """A time in the units people use.
 
     >>> duration(4.2), duration(75), duration(600), duration(7500)
     ('5 s', '75 s', '10 min', '2 h 5 min')
     """
-    whole = int(-(-seconds // 1))
+    whole = math.ceil(seconds)
     if whole < 120:
         return f"{whole} s"
     minutes = round(whole / 60)
     return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def say(line: str) -> None:
+    """Print a line of news to standard error, at once."""
+    print(line, file=sys.stderr, flush=True)
 
 
 def _short(rate: float) -> str:

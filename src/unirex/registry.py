@@ -1,4 +1,4 @@
-"""Names to things: lazy registries, and registration of our models with transformers."""
+"""Lazy name-to-object registries, and registration of our models with transformers."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from typing import Any
 
 from unirex.errors import unknown
 
+PIPELINES = "transformers.pipelines"  # importing it triggers our registration
+
 
 @dataclass
 class Registry(Mapping[str, Any]):
-    """Things of one kind by name; each is `module:attribute` and loaded on first use.
+    """Objects of one kind by name; each is given as `module:attribute` and imported on first use.
 
     >>> shapes = Registry("shape", {"ordered": "collections:OrderedDict"})
     >>> shapes["ordered"].__name__
@@ -28,55 +30,55 @@ class Registry(Mapping[str, Any]):
     """
 
     kind: str
-    places: dict[str, str] = field(default_factory=dict)
+    sources: dict[str, str] = field(default_factory=dict)
     loaded: dict[str, Any] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Any:
         if name not in self:
             raise unknown(self.kind, name, self)
         if name not in self.loaded:
-            module, _, attribute = self.places[name].partition(":")
+            module, _, attribute = self.sources[name].partition(":")
             self.loaded[name] = getattr(import_module(module), attribute)
         return self.loaded[name]
 
     def __contains__(self, name: object) -> bool:
-        return name in self.places or name in self.loaded
+        return name in self.sources or name in self.loaded
 
     def __iter__(self) -> Iterator[str]:
-        return iter({**self.places, **self.loaded})
+        return iter({**self.sources, **self.loaded})
 
     def __len__(self) -> int:
-        return len({**self.places, **self.loaded})
-
-
-WATCHED = "transformers.pipelines"
+        return len({**self.sources, **self.loaded})
 
 
 def register_with_transformers() -> None:
-    """Register the Auto classes and the pipeline now if transformers is in use, else when it comes to be."""
-    if WATCHED in sys.modules:
+    """Register our Auto classes and pipeline: now if transformers is imported, else as soon as it is.
+
+    So `import unirex` stays light, and the order of the two imports does not matter.
+    """
+    if PIPELINES in sys.modules:
         import_module("unirex.pipeline")
-    elif not any(isinstance(finder, _Watcher) for finder in sys.meta_path):
-        sys.meta_path.insert(0, _Watcher())
+    elif not any(isinstance(finder, _PipelinesFinder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _PipelinesFinder())
 
 
-class _Watcher(MetaPathFinder):
-    """Waits for transformers' pipelines to be imported, then steps aside."""
+class _PipelinesFinder(MetaPathFinder):
+    """Import hook that wraps the loader of transformers' pipelines, once, and removes itself."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if fullname != WATCHED:
+        if fullname != PIPELINES:
             return None
         sys.meta_path.remove(self)
         spec = PathFinder.find_spec(fullname, path, target)
         if spec is not None and spec.loader is not None:
-            spec.loader = _ThenRegister(spec.loader)
+            spec.loader = _RegisteringLoader(spec.loader)
         return spec
 
 
-class _ThenRegister(Loader):
-    """Loads a module as its own loader would, then registers."""
+class _RegisteringLoader(Loader):
+    """Loads a module with its own loader, then imports `unirex.pipeline`, which registers."""
 
     def __init__(self, loader: Loader) -> None:
         self.loader = loader
@@ -85,7 +87,7 @@ class _ThenRegister(Loader):
         return self.loader.create_module(spec)
 
     def exec_module(self, module: ModuleType) -> None:
-        if module.__spec__ is not None:
+        if module.__spec__ is not None:  # reloading or inspecting it later finds its real loader
             module.__spec__.loader = self.loader
         self.loader.exec_module(module)
         import_module("unirex.pipeline")

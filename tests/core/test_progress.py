@@ -61,6 +61,14 @@ def test_an_estimated_total_is_called_one_and_forgotten_when_it_is_passed():
         assert progress.status(10) == "101 texts, 10/s"
 
 
+def test_bytes_have_readable_units_and_a_rate_of_what_came_since_the_start():
+    progress, file, clock = log(total=10**9, done=4 * 10**8, unit="bytes")
+    with progress:
+        clock.now += 30
+        progress.advance(3 * 10**8)
+    assert file.getvalue() == "explaining: 700.0 MB of 1.0 GB, 10.0 MB/s, 30 s left\n"
+
+
 def test_nothing_is_said_where_nobody_asked():
     progress, file, clock = log(total=10, shown=False)
     with progress:

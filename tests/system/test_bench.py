@@ -3,30 +3,19 @@
 import gc
 import json
 import re
+from dataclasses import replace
 
 import pytest
 import torch
 
 from planted import planted
 from unirex import evaluate
-from unirex.bench import attribution, explaining, lengths, threads
-from unirex.bench import explaining as metrics_cost
-from unirex.bench import processes as child
-from unirex.bench import processes as growth
-from unirex.bench.groups import GROUPS
-from unirex.bench.harness import Goal, Measured, Row, Spread, Timing, interleaved, not_measured
-from unirex.bench.peers import Peers
+from unirex.bench import GROUPS, processes, sweeps
+from unirex.bench.attribution import Peers, measure_attribution
+from unirex.bench.cases import largest_difference, trainees
+from unirex.bench.harness import Goal, Measurements, Row, Spread, Timing, interleaved, not_measured
 from unirex.bench.plots import save_plots
-from unirex.bench.references import (
-    NaiveModel,
-    PlainClassifier,
-    naive_evaluation,
-    padded,
-    predict,
-    predict_sorted,
-    stock_pipeline,
-)
-from unirex.bench.training import trainees
+from unirex.bench.references import NaiveModel, PlainClassifier, naive_evaluation, padded, stock_pipeline
 from unirex.bench.workload import Pace, Workload
 from unirex.cli import main
 
@@ -69,7 +58,7 @@ def test_the_naive_step_has_our_loss_and_our_gradients(work):
     system = work.build()
     naive = NaiveModel(system, copy=True).eval()
     system.model.eval()
-    for batch in (*work.like_length(2), *work.random_batches(2)):
+    for batch in (*work.grouped_batches(2), *work.random_batches(2)):
         naive.zero_grad()
         system.model.zero_grad()
         theirs, ours = naive.loss(padded(batch, 40, work.pad)), system.model(**batch.tensors()).loss
@@ -85,16 +74,16 @@ def test_the_naive_evaluation_finds_our_figures(work):
     examples = work.examples(10)
     results = evaluate(work.system, examples, draws=0, batch_size=4)
     naive = NaiveModel(work.system).eval()
-    found = naive_evaluation(naive, work.system.tokenizer, examples, width=30, batch_size=3)
-    assert metrics_cost.largest_difference(found, results) < 1e-5
+    found = naive_evaluation(naive, examples, width=30, batch_size=3)
+    assert largest_difference(found, results) < 1e-5
 
 
 def test_the_plain_classifier_is_the_system_without_its_reasons(work):
     texts = work.texts(9)
     plain = PlainClassifier(work.system).eval()
-    labels = [work.system.labels.index(one.label) for one in explaining.explain(work.system, texts, 4)]
-    assert predict(plain, work.system.tokenizer, texts, 4) == labels
-    assert predict_sorted(plain, work.system.tokenizer, texts, 4) == labels
+    labels = [work.system.labels.index(one.label) for one in work.explain(texts)]
+    assert plain.predict(texts, 4) == labels
+    assert plain.predict_sorted(texts, 4) == labels
     stock = stock_pipeline(work.system, 4)
     assert len(stock(texts)) == 9
     theirs = dict(stock.model.base_model.named_parameters())
@@ -105,24 +94,24 @@ def test_the_plain_classifier_is_the_system_without_its_reasons(work):
 def test_a_training_step_changes_the_weights(work):
     for name, one in trainees(work, ["plain", "naive", "slm-fp sampled"]).items():
         before = [parameter.detach().clone() for parameter in one.model.parameters()]
-        one.over(work.like_length(1))()
+        one.over(work.grouped_batches(1))()
         after = zip(before, one.model.parameters(), strict=True)
         assert any(not torch.equal(old, new) for old, new in after), name
 
 
 def test_batches_are_those_of_training_or_of_chance(work):
-    assert [len(batch.input_ids) for batch in (*work.like_length(3), *work.random_batches(3))] == [4] * 6
+    assert [len(batch.input_ids) for batch in (*work.grouped_batches(3), *work.random_batches(3))] == [4] * 6
     wasted = [
         sum(float((~batch.attention_mask).sum()) for batch in batches)
-        for batches in (work.like_length(5), work.random_batches(5))
+        for batches in (work.grouped_batches(5), work.random_batches(5))
     ]
     assert wasted[0] < wasted[1]
 
 
 @pytest.mark.parametrize("length", [8, 16, 40])
 def test_texts_of_the_sweep_have_exactly_that_length(work, length):
-    texts = lengths.texts_of(work, length, 3)
-    assert lengths.as_batch(work, texts).attention_mask.sum(-1).tolist() == [length] * 3
+    texts = sweeps.texts_of_length(work, length, 3)
+    assert sweeps.training_batch(work, texts).attention_mask.sum(-1).tolist() == [length] * 3
 
 
 def test_a_peer_that_is_not_installed_is_said_to_be_missing(work, monkeypatch):
@@ -130,7 +119,7 @@ def test_a_peer_that_is_not_installed_is_said_to_be_missing(work, monkeypatch):
         raise ModuleNotFoundError("No module named 'shap'")
 
     monkeypatch.setattr(Peers, "shap", missing)
-    rows = {row.key: row for row in attribution.measure(work)}
+    rows = {row.key: row for row in measure_attribution(work)}
     assert rows["shap"].value is None and rows["shap"].note == "not measured: No module named 'shap'"
     assert {"ig-3", "ig-50", "occlusion", "our ig-3", "our ig-50"} <= {
         key for key, row in rows.items() if row.value
@@ -145,31 +134,26 @@ def test_growth_runs_the_command_on_files_of_every_size(work, monkeypatch):
         source = arguments[arguments.index("--file") + 1]
         with open(source, encoding="utf-8") as file:  # noqa: PTH123
             rows = [json.loads(line)["text"] for line in file]
-        assert max(len(text.split()) for text in rows) <= growth.WORDS
+        assert max(len(text.split()) for text in rows) <= processes.WORDS
         seen.append(len(rows))
-        return child.Usage(seconds=5 + len(rows) / 100, cpu=1, peak_mb=400)
+        return processes.Usage(seconds=5 + len(rows) / 100, cpu=1, peak_mb=400)
 
-    monkeypatch.setattr(growth, "run", fake)
-    rows = {row.key: row for row in growth.measure(work_with(work, growth=(10, 50)))}
+    monkeypatch.setattr(processes, "run_python", fake)
+    larger = replace(work, pace=replace(work.pace, growth=(10, 50)))
+    rows = {row.key: row for row in processes.measure_growth(larger)}
     assert seen == [1, 1, 10, 50]
     assert rows["seconds at 50"].value.median == pytest.approx(10)
     assert rows["time"].value.median == pytest.approx(1) and rows["time"].reached
     assert rows["memory"].value.median == 1
 
 
-def work_with(work, **changes):
-    from dataclasses import replace
-
-    return replace(work, pace=replace(work.pace, **changes))
-
-
 def test_a_child_is_measured_by_itself():
-    big = child.run("-c", "x = bytearray(300_000_000)")
-    small = child.run("-c", "pass")
+    big = processes.run_python("-c", "x = bytearray(300_000_000)")
+    small = processes.run_python("-c", "pass")
     assert big.peak_mb > 300 > 100 > small.peak_mb, "not that of this process, which holds torch"
     assert small.seconds > 0 and small.cpu > 0
     with pytest.raises(RuntimeError, match="code 1: ValueError: no"):
-        child.run("-c", "raise ValueError('no')")
+        processes.run_python("-c", "raise ValueError('no')")
 
 
 def run_bench(learner, tmp_path, *options):
@@ -279,14 +263,16 @@ def test_the_real_groups_run_on_a_tiny_encoder(learner, tmp_path):
 
 def test_threads_are_left_as_they_were(work, monkeypatch):
     seen, before = [], torch.get_num_threads()
-    cases = dict.fromkeys(threads.ABOUT, lambda: seen.append(torch.get_num_threads()))
-    monkeypatch.setattr(threads, "_cases", lambda work: cases)
-    monkeypatch.setattr(threads, "usable_cores", lambda: 2)
-    assert [row.key for row in threads.measure(work)] == list(threads.ABOUT)
+    cases = dict.fromkeys(sweeps.THREADED, lambda: seen.append(torch.get_num_threads()))
+    monkeypatch.setattr(sweeps, "_threaded_cases", lambda work: cases)
+    monkeypatch.setattr(sweeps, "usable_cores", lambda: 2)
+    assert [row.key for row in sweeps.measure_threads(work)] == list(sweeps.THREADED)
     assert set(seen) == {1, 2} and torch.get_num_threads() == before
-    monkeypatch.setattr(threads, "usable_cores", lambda: 1)
-    assert [row.note for row in threads.measure(work)] == ["not measured: only one core can be used here"]
+    monkeypatch.setattr(sweeps, "usable_cores", lambda: 1)
+    assert [row.note for row in sweeps.measure_threads(work)] == [
+        "not measured: only one core can be used here"
+    ]
 
 
 def test_nothing_is_drawn_without_figures_over_a_range(tmp_path):
-    assert save_plots(Measured(ABOUT, {"explain": [Row("a", "b", Spread(1, 1, 1))]}), tmp_path, "x") == []
+    assert save_plots(Measurements(ABOUT, {"explain": [Row("a", "b", Spread(1, 1, 1))]}), tmp_path, "x") == []

@@ -1,9 +1,8 @@
-"""`unirex bench`: run the groups of measurements and keep what they find."""
+"""`unirex bench`: run the groups of measurements and save the results."""
 
 from __future__ import annotations
 
 import gc
-import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -14,43 +13,34 @@ from typing import Any
 
 from jsonargparse import Namespace
 
-from unirex.bench.groups import GROUPS
-from unirex.bench.harness import HEAD, Measured, Row, cells, not_measured, table
+from unirex.bench import GROUPS
+from unirex.bench.harness import Measurements, Row, not_measured
 from unirex.bench.plots import save_plots
 from unirex.bench.workload import QUICK, Pace, Workload, choose_data, machine, versions
 from unirex.errors import UserError, one_line, unknown
+from unirex.files import say
 
 BATCH_SIZE, QUICK_BATCH_SIZE = 32, 8
-PLACES = ("root", "run")  # options that name a place on this machine: nobody else's business
+PATH_OPTIONS = ("root", "run")  # name places on this machine, which are not published
 
 
 def bench(options: Namespace) -> int:
-    """`unirex bench`."""
-    names = asked_groups(options.only)
-    work = workload(options)
+    """Run `unirex bench`; returns the exit code."""
+    names = chosen_groups(options.only)
+    work = build_workload(options)
     check_writable(Path(options.out))
-    measured = Measured(about(options, work))
+    measurements = Measurements(about(options, work))
     try:
         for name in names:
-            run_group(name, work, measured)
-        measured.complete = True
+            run_group(name, work, measurements)
+        measurements.complete = True
     except KeyboardInterrupt:
         say("stopped; what is measured is kept.")
-    keep(measured, Path(options.out), title(options, work))
-    return 0 if measured.complete else 130
+    save_results(measurements, Path(options.out), title(options, work))
+    return 0 if measurements.complete else 130
 
 
-def check_writable(folder: Path) -> None:
-    """The folder for the results, made now: nothing is measured that could not be kept."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        raise UserError(f"--out {folder}: cannot be written to ({error.strerror}).") from error
-
-
-def asked_groups(only: Sequence[str] | None) -> list[str]:
+def chosen_groups(only: Sequence[str] | None) -> list[str]:
     """The groups to run, in their usual order."""
     for name in only or ():
         if name not in GROUPS:
@@ -58,19 +48,19 @@ def asked_groups(only: Sequence[str] | None) -> list[str]:
     return [name for name in GROUPS if not only or name in only]
 
 
-def workload(options: Namespace) -> Workload:
-    """What is measured on, as the options say."""
+def build_workload(options: Namespace) -> Workload:
+    """The workload that the options describe."""
     pace = QUICK if options.quick else Pace()
     if options.repetitions is not None:
         _check_positive("repetitions", options.repetitions)
         times = options.repetitions
         pace = replace(pace, repetitions=times, steps=times, slow=max(1, times // 2))
-    usual = QUICK_BATCH_SIZE if options.quick else BATCH_SIZE
-    size = usual if options.batch_size is None else options.batch_size
+    default = QUICK_BATCH_SIZE if options.quick else BATCH_SIZE
+    size = default if options.batch_size is None else options.batch_size
     _check_positive("batch_size", size)
     data = choose_data(options.data, options.root)
     work = Workload(data, encoder=options.encoder, batch_size=size, pace=pace, run=options.run)
-    # Built now: a wrong encoder or run is told at once.
+    # The system is built here, so that a wrong encoder or run is reported at once.
     if work.system.model.config.extractor != "shared-lm":
         raise UserError(
             f"--run {options.run}: bench compares Shared-LM systems; this one has another extractor."
@@ -83,26 +73,36 @@ def _check_positive(name: str, value: int) -> None:
         raise UserError(f"--{name} {value}: must be at least 1.")
 
 
-def run_group(name: str, work: Workload, measured: Measured) -> None:
-    """Run a group and add its rows; what fails is a row that says so, and the next group goes on."""
+def check_writable(folder: Path) -> None:
+    """Make the folder for the results now: nothing is measured that could not be saved."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise UserError(f"--out {folder}: cannot be written to ({error.strerror}).") from error
+
+
+def run_group(name: str, work: Workload, measurements: Measurements) -> None:
+    """Run a group and add its rows; a failure becomes a row, and the next group goes on."""
     say(f"{name} …")
-    begin, rows = time.perf_counter(), measured.groups.setdefault(name, [])
+    begin, rows = time.perf_counter(), measurements.groups.setdefault(name, [])
     try:
         for row in GROUPS[name](work):
             rows.append(row)
-            say(f"  {told(row)}")
-    except Exception as error:  # a measurement must not cost the others
+            say(f"  {row_line(row)}")
+    except Exception as error:  # one group must not cost the others
         rows.append(not_measured(name, f"{name} (the rest of the group)", one_line(error)))
         say(f"  {rows[-1].note}")
     gc.collect()
     say(f"{name}: {time.perf_counter() - begin:.0f} s")
 
 
-def told(row: Row) -> str:
-    """A row in one line."""
-    what, median, between, goal, reached = cells(row)
+def row_line(row: Row) -> str:
+    """A row as one line of text."""
+    what, median, quartiles, goal, reached = row.cells()
     aim = "" if row.goal is None else f", to reach {goal}: {reached}"
-    return f"{what}: {median}" + ("" if row.value is None else f" ({between}){aim}")
+    return f"{what}: {median}" + ("" if row.value is None else f" ({quartiles}){aim}")
 
 
 def about(options: Namespace, work: Workload) -> dict[str, Any]:
@@ -117,7 +117,7 @@ def about(options: Namespace, work: Workload) -> dict[str, Any]:
 
 
 def settings(work: Workload) -> dict[str, Any]:
-    """What was measured, and how often."""
+    """What is measured, and how often."""
     pace = work.pace
     return {
         "data": work.data.info.name,
@@ -132,16 +132,16 @@ def settings(work: Workload) -> dict[str, Any]:
 
 
 def as_typed(options: Namespace) -> str:
-    """The command, with the names of files instead of their places."""
+    """The command, with file names instead of paths."""
     words = ["unirex bench"]
     if options.only:
         words.append(f"--only {' '.join(options.only)}")
     for name in ("data", "encoder", "batch_size", "repetitions", "threads"):
         value = options.get(name)
         if value is not None:
-            place = Path(str(value))
-            words.append(f"--{name} {place.name if place.exists() else value}")
-    words += [f"--{name} {name.upper()}" for name in PLACES if options.get(name)]
+            path = Path(str(value))
+            words.append(f"--{name} {path.name if path.exists() else value}")
+    words += [f"--{name} {name.upper()}" for name in PATH_OPTIONS if options.get(name)]
     return " ".join([*words, "--quick"] if options.quick else words)
 
 
@@ -151,17 +151,12 @@ def title(options: Namespace, work: Workload) -> str:
     return "-".join([*parts, "quick"] if options.quick else parts)
 
 
-def keep(measured: Measured, folder: Path, name: str) -> None:
-    """Write everything and print the table."""
-    paths = measured.save(folder, name)
+def save_results(measurements: Measurements, folder: Path, name: str) -> None:
+    """Write all files and print the table."""
+    paths = measurements.save(folder, name)
     try:
-        paths += save_plots(measured, folder, name)
+        paths += save_plots(measurements, folder, name)
     except ImportError as error:
         say(f"no plots: {one_line(error)}; pip install 'unirex[bench]'")
-    print("\n".join(table(HEAD, [cells(row) for row in measured.single()])))
+    print("\n".join(measurements.table()))
     print("\n".join(f"→ {path}" for path in paths))
-
-
-def say(line: str) -> None:
-    """A line of progress."""
-    print(line, file=sys.stderr, flush=True)
