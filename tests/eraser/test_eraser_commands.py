@@ -7,7 +7,7 @@ from hand_worked import submission, write_data, write_lines
 from jsonargparse import ArgumentParser
 from test_export import record
 
-from unirex.cli_eraser import ACTIONS, eraser, eraser_options, known_options
+from unirex.cli import eraser, known_options
 from unirex.errors import UserError
 from unirex.evaluation.record_files import write_records
 
@@ -37,8 +37,8 @@ tokens to flip, share    0.567
 
 def run(*arguments):
     parser = ArgumentParser(exit_on_error=False)
-    eraser_options(parser, arguments)
-    return eraser(parser.parse_args(list(map(str, arguments))))
+    eraser.options(parser, arguments)
+    return eraser.run(parser.parse_args(list(map(str, arguments))))
 
 
 @pytest.fixture
@@ -57,11 +57,7 @@ def evaluation(tmp_path):
 def test_check(files, capsys):
     path, data = files
     assert run("check", path, "--data", data) == 0
-    assert run("check", path, "--data", data, "--mirror") == 0
-    assert capsys.readouterr().out.splitlines() == [
-        f"no faults in {path}",
-        f"the official validator accepts {path}",
-    ]
+    assert capsys.readouterr().out == f"no faults in {path}\n"
 
 
 def test_check_lists_the_faults(files, capsys):
@@ -73,7 +69,6 @@ def test_check_lists_the_faults(files, capsys):
     first, last = capsys.readouterr().out.splitlines()
     assert first.startswith(f"{path}:1: annotation 'a', document 'd1': span 6 to 4 is empty")
     assert last == f"1 fault in {path}"
-    assert run("check", path, "--data", data, "--mirror") == 0
 
 
 def test_score(files, tmp_path, capsys):
@@ -149,5 +144,4 @@ def test_mistakes_of_the_command_line(files, evaluation, tmp_path):
 
 
 def test_options_are_known_for_did_you_mean():
-    assert "mirror" in known_options(["eraser", "check"])
-    assert set(ACTIONS) == {"export", "check", "score"}
+    assert "labels" in known_options(["eraser", "check"])

@@ -23,7 +23,6 @@ from unirex.eraser.metrics import (
     mean,
     mean_ranking,
     rationale_prf,
-    roc_auc,
     token_prf,
 )
 
@@ -174,10 +173,6 @@ def test_monotone_changes_of_scores_change_nothing(one):
     scores, gold = [score for score, _ in one], [mark for _, mark in one]
     changed = document_ranking([math.exp(score) for score in scores], gold)
     assert document_ranking(scores, gold) == pytest.approx(changed, nan_ok=True)
-
-
-def test_ties_count_half():
-    assert roc_auc([1, 1, 1, 1], [1, 0, 1, 0]) == 0.5
 
 
 @given(st.lists(st.tuples(st.sampled_from("xyz"), st.sampled_from("xyz")), min_size=1))

@@ -10,7 +10,7 @@ from unirex.data.datasets import cose
 from unirex.data.example import Example
 from unirex.data.formats import eraser
 from unirex.eraser import export, import_submission, read_gold, read_submission, score, validate
-from unirex.eraser.words import EraserWords, own_words
+from unirex.eraser.words import eraser_words, segment_words
 from unirex.errors import UserError
 from unirex.evaluation.records import Record, Scored, Views
 
@@ -183,11 +183,7 @@ def train_of(tmp_path, **changes):
 
 def from_example(example):
     """A record of a system that scores exactly what people marked."""
-    tokens = [
-        (one.segment, start, end)
-        for one in own_words("x", example.segments)
-        for start, end in zip(one.starts.tolist(), one.ends.tolist(), strict=True)
-    ]
+    tokens = [token for words in segment_words("x", example.segments) for token in words.tokens()]
     spans = example.rationale or ((),) * len(example.segments)
     gold = tuple(any(low < end and start < high for low, high in spans[at]) for at, start, end in tokens)
     return Record(
@@ -219,7 +215,7 @@ def test_documents_that_share_a_segment_and_queries(tmp_path):
         annotation("c", "NEG", ["d3"], [evidence("d3", 0, 1)]),
     ]
     examples, gold = train_of(tmp_path, annotations=rows)
-    found = EraserWords(gold)("a", examples[0].segments)
+    found = eraser_words(gold, "a", examples[0].segments)
     assert [(one.docid, one.segment, len(one)) for one in found] == [("d1", 0, 6), ("d2", 0, 5)]
     made, _ = exported(tmp_path, list(map(from_example, examples)), gold=gold)
     assert made.left_out == 2  # "why ?" is no document
@@ -230,7 +226,7 @@ def test_premise_and_hypothesis_are_known_without_evidence(tmp_path):
     rows = [annotation("s", "neutral", None, [evidence("s_hypothesis", 0, 1)])]
     texts = {"s_premise": "a b", "s_hypothesis": "a b"}  # even of the same words
     gold = read_gold(write_data(tmp_path / "data", annotations=rows, texts=texts))
-    found = EraserWords(gold)("s", ("a b", "a b"))
+    found = eraser_words(gold, "s", ("a b", "a b"))
     assert [(one.docid, one.segment) for one in found] == [("s_premise", 0), ("s_hypothesis", 1)]
 
 
@@ -268,3 +264,9 @@ def test_there_and_back(tmp_path):
     assert scored.gold == (False, True, True, False, False)
     assert (back.budgets, scored.selected) == ((10.0, 50.0), ((2,), (1, 2)))  # 5 words: 0.5 → 1, 2.5 → 2
     assert (back.views[0].removed, back.views[0].kept) == (record().views[0].removed, record().views[0].kept)
+
+
+def test_a_submission_is_not_overwritten_by_its_data(tmp_path):
+    with pytest.raises(UserError, match=r"test\.jsonl: its data is written under that name"):
+        export([record()], tmp_path / "test.jsonl", with_data=True, budget=10)
+    assert not list(tmp_path.iterdir())

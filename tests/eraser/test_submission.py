@@ -7,7 +7,14 @@ from hand_worked import submission, write_lines
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unirex.eraser import DocumentRationale, Instance, Span, Thresholded, read_submission, write_submission
+from unirex.eraser import (
+    DocumentRationale,
+    Instance,
+    Thresholded,
+    TokenSpan,
+    read_submission,
+    write_submission,
+)
 from unirex.errors import UserError
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
@@ -18,7 +25,9 @@ def test_every_field_is_read(tmp_path):
     assert first.place == f"{tmp_path / 's.jsonl'}:1"
     assert first.annotation_id == "a"
     assert first.rationales == (
-        DocumentRationale("d1", (Span(4, 6), Span(0, 1)), (0.2, 0.1, 0.1, 0.6, 0.8, 0.9), (0.1, 0.9)),
+        DocumentRationale(
+            "d1", (TokenSpan(4, 6), TokenSpan(0, 1)), (0.2, 0.1, 0.1, 0.6, 0.8, 0.9), (0.1, 0.9)
+        ),
     )
     assert (first.classification, first.classification_scores) == ("POS", {"POS": 0.9, "NEG": 0.1})
     assert (first.comprehensiveness, first.sufficiency) == (
@@ -73,15 +82,12 @@ def test_null_is_the_same_as_left_out(tmp_path):
     assert read == Instance("a", (DocumentRationale("d"),))
 
 
-WRONG = {
-    "no id": ({"rationales": []}, "'annotation_id' is missing"),
+WRONG = {  # the parser is that of `validate`, whose tests have the other faults
     "id is a number": ({"annotation_id": 3, "rationales": []}, "'annotation_id' must be text, not 3"),
-    "no rationales": ({"annotation_id": "a"}, "'rationales' is missing"),
     "an unknown field": (
         {"annotation_id": "a", "rationales": [], "classificatoin": "POS"},
         "'classificatoin' is no field of a line; did you mean 'classification'",
     ),
-    "no docid": ({"annotation_id": "a", "rationales": [{}]}, "'docid' is missing"),
     "rationales is an object": (
         {"annotation_id": "a", "rationales": {"docid": "d"}},
         "'rationales' must be a list of objects",
@@ -93,19 +99,6 @@ WRONG = {
     "a score is NaN": (
         '{"annotation_id": "a", "rationales": [{"docid": "d", "soft_rationale_predictions": [NaN]}]}',
         "finite numbers; nan is not",
-    ),
-    "a token is a fraction": (
-        {
-            "annotation_id": "a",
-            "rationales": [
-                {"docid": "d", "hard_rationale_predictions": [{"start_token": 0.5, "end_token": 1}]},
-            ],
-        },
-        "document 'd': 'start_token' must be a whole number, not 0.5",
-    ),
-    "probabilities are a list": (
-        {"annotation_id": "a", "rationales": [], "classification_scores": [0.5, 0.5]},
-        "'classification_scores' must be an object",
     ),
     "no threshold": (
         {"annotation_id": "a", "rationales": [], "thresholded_scores": [{}]},

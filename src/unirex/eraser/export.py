@@ -1,11 +1,13 @@
-"""From records to a submission, and to the ERASER data files behind it."""
+"""Records as a submission, and as the ERASER data files behind it."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
+from math import isnan
 from pathlib import Path
 from typing import IO, Any
 
@@ -14,121 +16,39 @@ from numpy.typing import NDArray
 
 from unirex.data.datasets.cose import BETWEEN
 from unirex.data.split import split_name
-from unirex.eraser.gold import Gold
-from unirex.eraser.submission import Classes, DocumentRationale, Instance, Span, Thresholded, write_submission
-from unirex.eraser.words import JOIN, EraserWords, Locate, Word, Words, nearest_budget, own_words, word_scores
+from unirex.eraser.gold import GoldData
+from unirex.eraser.submission import (
+    ClassScores,
+    DocumentRationale,
+    Instance,
+    Thresholded,
+    TokenSpan,
+    write_submission,
+)
+from unirex.eraser.words import POOLINGS, DocumentWords, WordPooling, eraser_words, segment_words, word_scores
 from unirex.errors import UserError, unknown
-from unirex.evaluation.records import Floats, Record, Scored, Views
+from unirex.evaluation.records import FloatTuple, Record, Scored, Views
 from unirex.files import replace_file
 from unirex.metrics.plausibility import runs
 
 
-@dataclass
-class DataFiles:
-    """`docs.jsonl` and the annotations, growing with the submission; all appear when they are complete."""
-
-    folder: Path
-    split: str = "test"
-    _open: list[IO[str]] = field(default_factory=list)
-
-    @property
-    def files(self) -> tuple[Path, Path]:
-        """The documents, the annotations."""
-        return self.folder / "docs.jsonl", self.folder / f"{self.split}.jsonl"
-
-    def writing(self, write: Callable[[], int]) -> int:
-        """Calls `write`, which adds records on its way."""
-        count = 0
-
-        def fill(*drafts: Path) -> None:
-            nonlocal count
-            with ExitStack() as stack:
-                for draft in drafts:
-                    self._open.append(stack.enter_context(draft.open("w", encoding="utf-8", newline="\n")))
-                count = write()
-
-        documents, annotations = self.files
-        replace_file(documents, lambda one: replace_file(annotations, lambda other: fill(one, other)))
-        return count
-
-    def add(self, record: Record) -> None:
-        """The documents and the annotation of one more record."""
-        found = own_words(record.id, record.segments)
-        for one in found:
-            self._write(0, {"docid": one.docid, "document": document_text(one, record.segments[one.segment])})
-        self._write(1, annotation(record, found))
-
-    def _write(self, number: int, row: dict[str, Any]) -> None:
-        self._open[number].write(json.dumps(row, ensure_ascii=False) + "\n")
-
-
-def document_text(one: Words, text: str) -> str:
-    """The words with one space between, the lines of the text as sentences; blank lines are dropped.
-
-    >>> document_text(own_words("a", ["so  good \\n\\n see it"])[0], "so  good \\n\\n see it")
-    'so good\\nsee it'
-    """
-    return "".join(before + text[start:end] for before, start, end in _pieces(one, text))
-
-
-def _pieces(one: Words, text: str) -> Iterator[tuple[str, int, int]]:
-    last = None
-    for start, end in zip(one.starts.tolist(), one.ends.tolist(), strict=True):
-        before = "" if last is None else "\n" if "\n" in text[last:start] else " "
-        yield before, start, end
-        last = end
-
-
-def annotation(record: Record, documents: Sequence[Words]) -> dict[str, Any]:
-    """The annotation of a record: its right label, and the words with a marked token as one group."""
-    if record.label is None:
-        raise UserError(f"record '{record.id}' has no label, which ERASER's annotations need.")
-    evidence = [row for one in documents for row in _evidence(record, one)]
-    return {
-        "annotation_id": record.id,
-        "query": BETWEEN.join(record.choices or ()),
-        "evidences": [evidence] if evidence else [],
-        "classification": str(record.label),
-        "query_type": None,
-        "docids": [one.docid for one in documents],
-    }
-
-
-def _evidence(record: Record, one: Words) -> Iterator[dict[str, Any]]:
-    text, scored = record.segments[one.segment], record.sequences[0] if record.sequences else None
-    if scored is None or scored.gold is None:
-        return
-    places = [place for place, marked in zip(scored.tokens, scored.gold, strict=True) if marked]
-    marks = one.marked((start, end) for segment, start, end in places if segment == one.segment)
-    sentence = one.sentences(text)
-    for start, end in runs(marks).tolist():
-        yield {
-            "text": " ".join(text[one.starts[word] : one.ends[word]] for word in range(start, end)),
-            "docid": one.docid,
-            "start_token": start,
-            "end_token": end,
-            "start_sentence": int(sentence[start]),
-            "end_sentence": int(sentence[end - 1]) + 1,
-        }
-
-
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """What was written, and what could not be."""
+    """What was written, and what was left out."""
 
     files: tuple[Path, ...]
     instances: int
-    budget: float | None  # at which comprehensiveness and sufficiency are told, beside all budgets
+    budget: float | None  # of comprehensiveness and sufficiency outside of `thresholded_scores`
     truncated: int  # texts with words the system did not read
-    left_out: int  # scored tokens that stand in no document, as those of a query
+    left_out: int  # scored tokens that are in no document, such as those of a query
 
 
 def export(
     records: Iterable[Record],
     path: str | Path,
     *,
-    gold: Gold | None = None,
-    word: Word = "max",
+    gold: GoldData | None = None,
+    word: WordPooling = "max",
     hard: float | None = None,
     budget: float | None = None,
     removal: str | None = None,
@@ -139,49 +59,74 @@ def export(
     """Write records as a submission to ERASER.
 
     Documents, their ids and tokens are those of `gold`, if the examples were read from ERASER data. Otherwise
-    each segment is a document of blank-separated words: see `own_words`.
+    each segment is a document of blank-separated words: see `segment_words`.
 
     Args:
-        records: of one system; read twice, so no iterator, where `budget` is left open.
+        records: of one system; read twice, so not an iterator, unless `budget` is given.
         path: of the submission.
         gold: the annotations and documents that the examples were read from.
         word: what a word takes from its tokens: the highest score, the mean, or the first.
         hard: budget in per cent whose words are the hard rationale; None: the words above 0, or those that a
             tool chose itself.
         budget: the size of rationale, in per cent, for comprehensiveness and sufficiency beside those at all
-            budgets; None: that nearest to what people mark on average.
-        removal: how tokens are taken out, of the ways that the records have; None: the first.
+            budgets; None: the one nearest to what people mark on average.
+        removal: how tokens are removed, among the removals of the records; None: the first.
         within_sentences: end the spans of the hard rationale with their sentences. Right for evidence that is
             whole sentences, each a span of its own, as in MultiRC.
         with_data: write the documents and annotations beside the submission, so that it can be validated and
-            scored. Only where there is no `gold`.
+            scored. Only without `gold`.
         split: the name of that file of annotations.
     """
-    if word not in JOIN:
-        raise unknown("way to score words", word, JOIN)
+    if word not in POOLINGS:
+        raise unknown("way to score words", word, POOLINGS)
     if with_data and gold is not None:
         raise UserError("with_data is for records of other data; these are held against ERASER data already.")
-    split_name(split)  # the data must be found again under it
+    split_name(split)  # refuses a name under which the data would not be found again
     target = Path(path)
     used = nearest_budget(records, gold) if budget is None else float(budget)
-    maker = Maker(EraserWords(gold) if gold else own_words, word, hard, used, removal, within_sentences)
+    maker = InstanceMaker(gold, word, hard, used, removal, within_sentences)
     data = DataFiles(target.parent, split) if with_data else None
-    made = (_also(data, record, maker(record)) for record in unique(records))
-    count = data.writing(lambda: write_submission(target, made)) if data else write_submission(target, made)
+    if data and target in data.files:
+        raise UserError(f"{target}: its data is written under that name; call the submission otherwise.")
+
+    def instances() -> Iterator[Instance]:
+        for record in _unique(records):
+            instance = maker(record)
+            if data is not None:
+                data.add(record)
+            yield instance
+
+    def write() -> int:
+        return write_submission(target, instances())
+
+    count = data.write_with(write) if data else write()
     if not count:
         raise UserError(f"{target}: there are no records to export.")
     files = (target, *(data.files if data else ()))
     return Exported(files, count, used, maker.truncated, maker.left_out)
 
 
-def _also(data: DataFiles | None, record: Record, instance: Instance) -> Instance:
-    if data is not None:
-        data.add(record)
-    return instance
+def nearest_budget(records: Iterable[Record], gold: GoldData | None = None) -> float | None:
+    """The budget of the records nearest to the mean share people mark; None if no budget was tried."""
+    if isinstance(records, Iterator):
+        raise UserError("records come from an iterator, which can be read only once; give a budget.")
+    first = next(iter(records), None)
+    if first is None or not first.views:
+        return None
+    share = _mean_share(records) if gold is None else gold.mean_share()
+    if isnan(share):
+        raise UserError("nobody marked a rationale, so no budget is nearest to what people mark; give one.")
+    return min(first.budgets, key=lambda budget: abs(budget - share))
 
 
-def unique(records: Iterable[Record]) -> Iterator[Record]:
-    """The records, as long as no two have the same id."""
+def _mean_share(records: Iterable[Record]) -> float:
+    """Mean share of tokens people mark, in per cent, over records with marks; NaN if there are none."""
+    golds = [record.sequences[0].gold for record in records if record.sequences]
+    shares = [sum(gold) / len(gold) for gold in golds if gold and any(gold)]
+    return 100 * sum(shares) / len(shares) if shares else float("nan")
+
+
+def _unique(records: Iterable[Record]) -> Iterator[Record]:
     seen: set[str] = set()
     for record in records:
         if record.id in seen:
@@ -190,20 +135,12 @@ def unique(records: Iterable[Record]) -> Iterator[Record]:
         yield record
 
 
-def shown(record: Record) -> Scored | None:
-    """The sequence a record is about: the only one, or that of the chosen answer."""
-    if len(record.sequences) < 2:
-        return record.sequences[0] if record.sequences else None
-    chosen = record.predicted if record.predicted is not None else record.target
-    return record.sequences[record.labels.index(chosen) if chosen in record.labels else 0]
-
-
 @dataclass
-class Maker:
+class InstanceMaker:
     """Makes instances of records, and counts what they cannot hold."""
 
-    locate: Locate
-    word: Word
+    gold: GoldData | None
+    word: WordPooling
     hard: float | None
     budget: float | None
     removal: str | None
@@ -214,57 +151,27 @@ class Maker:
     def __call__(self, record: Record) -> Instance:
         """The line of one record."""
         self.truncated += record.truncated > 0
-        views = self._views(record)
-        at = None if views is None or self.budget is None else self._number(record, self.budget)
-        return Instance(
+        full = record.probabilities
+        instance = Instance(
             annotation_id=record.id,
-            rationales=self._documents(record),
-            classification=None if not record.probabilities else str(record.predicted),
-            classification_scores=_classes(record, record.probabilities) if record.probabilities else None,
-            comprehensiveness=None if views is None or at is None else _classes(record, views.removed[at]),
-            sufficiency=None if views is None or at is None else _classes(record, views.kept[at]),
-            thresholded=None if views is None or at is None else _thresholded(record, views),
+            rationales=self._rationales(record),
+            classification=str(record.predicted) if full else None,
+            classification_scores=_class_scores(record, full) if full else None,
         )
-
-    def _documents(self, record: Record) -> tuple[DocumentRationale, ...]:
-        scored, documents = shown(record), self.locate(record.id, record.segments)
-        if scored is None:
-            return tuple(DocumentRationale(one.docid) for one in documents)
-        places = {one.segment for one in documents}
-        self.left_out += sum(segment not in places for segment, _, _ in scored.tokens)
-        if self.locate is own_words:  # a segment that cannot carry a rationale is not asked about
-            read = {segment for segment, _, _ in scored.tokens}
-            documents = [one for one in documents if one.segment in read] or documents
-        return tuple(self._document(one, record, scored) for one in documents)
-
-    def _document(self, one: Words, record: Record, scored: Scored) -> DocumentRationale:
-        soft = None
-        if scored.scores:
-            unread = min(0.0, *scored.scores)
-            soft = word_scores(one, scored.tokens, scored.scores, word=self.word, unread=unread)
-        chosen = self._chosen(one, record, scored, soft)
-        sentences = one.sentences(record.segments[one.segment]) if self.within_sentences else None
-        spans = None if chosen is None else tuple(Span(*run) for run in runs(chosen, sentences).tolist())
-        return DocumentRationale(one.docid, spans, None if soft is None else tuple(soft.tolist()))
-
-    def _chosen(
-        self, one: Words, record: Record, scored: Scored, soft: NDArray[np.float64] | None
-    ) -> NDArray[np.bool_] | None:
-        """The words of the hard rationale; None if nobody knows."""
-        if self.hard is not None:
-            numbers: Sequence[int] = scored.selected[self._number(record, self.hard)]
-        elif scored.chosen is not None:
-            numbers = scored.chosen
-        else:
-            return None if soft is None else soft > 0
-        places = [scored.tokens[number] for number in numbers]
-        return one.marked((start, end) for segment, start, end in places if segment == one.segment)
-
-    def _number(self, record: Record, budget: float) -> int:
-        if budget not in record.budgets:
-            known = ", ".join(f"{one:g}" for one in record.budgets) or "none"
-            raise UserError(f"record '{record.id}' has no budget of {budget:g} %; it has: {known}.")
-        return record.budgets.index(budget)
+        views = self._views(record)
+        if views is None or self.budget is None:
+            return instance
+        thresholded = tuple(
+            Thresholded(budget / 100, _class_scores(record, removed), _class_scores(record, kept))
+            for budget, removed, kept in zip(record.budgets, views.removed, views.kept, strict=True)
+        )
+        own = thresholded[_budget_number(record, self.budget)]
+        return replace(
+            instance,
+            comprehensiveness=own.comprehensiveness,
+            sufficiency=own.sufficiency,
+            thresholded=thresholded,
+        )
 
     def _views(self, record: Record) -> Views | None:
         if not record.views or not record.probabilities:
@@ -276,14 +183,143 @@ class Maker:
             raise unknown("removal", self.removal, by_name)
         return by_name[self.removal]
 
+    def _rationales(self, record: Record) -> tuple[DocumentRationale, ...]:
+        find = segment_words if self.gold is None else partial(eraser_words, self.gold)
+        scored, documents = shown_sequence(record), find(record.id, record.segments)
+        if scored is None:
+            return tuple(DocumentRationale(document.docid) for document in documents)
+        segments = {document.segment for document in documents}
+        self.left_out += sum(segment not in segments for segment, _, _ in scored.tokens)
+        if self.gold is None:  # a segment that cannot carry a rationale, such as a query, gets no entry
+            read = {segment for segment, _, _ in scored.tokens}
+            documents = [document for document in documents if document.segment in read] or documents
+        return tuple(self._rationale(document, record, scored) for document in documents)
 
-def _thresholded(record: Record, views: Views) -> tuple[Thresholded, ...]:
-    by_budget = zip(record.budgets, views.removed, views.kept, strict=True)
-    return tuple(
-        Thresholded(budget / 100, _classes(record, removed), _classes(record, kept))
-        for budget, removed, kept in by_budget
-    )
+    def _rationale(self, document: DocumentWords, record: Record, scored: Scored) -> DocumentRationale:
+        soft = None
+        if scored.scores:
+            unread = min(0.0, *scored.scores)
+            soft = word_scores(document, scored.tokens, scored.scores, pooling=self.word, unread=unread)
+        selected = self._selected(document, record, scored, soft)
+        spans = None
+        if selected is not None:
+            parts = document.sentences(record.segments[document.segment]) if self.within_sentences else None
+            spans = tuple(TokenSpan(*run) for run in runs(selected, parts).tolist())
+        return DocumentRationale(document.docid, spans, None if soft is None else tuple(soft.tolist()))
+
+    def _selected(
+        self, document: DocumentWords, record: Record, scored: Scored, soft: NDArray[np.float64] | None
+    ) -> NDArray[np.bool_] | None:
+        """Which words are the hard rationale; None if there is neither a selection nor scores."""
+        if self.hard is not None:
+            numbers: Sequence[int] = scored.selected[_budget_number(record, self.hard)]
+        elif scored.chosen is not None:
+            numbers = scored.chosen
+        else:
+            return None if soft is None else soft > 0
+        return document.in_tokens(scored.tokens[number] for number in numbers)
 
 
-def _classes(record: Record, probabilities: Floats) -> Classes:
+def shown_sequence(record: Record) -> Scored | None:
+    """The sequence a record is about: the only one, or that of the chosen answer."""
+    if len(record.sequences) < 2:
+        return record.sequences[0] if record.sequences else None
+    chosen = record.predicted if record.predicted is not None else record.target
+    return record.sequences[record.labels.index(chosen) if chosen in record.labels else 0]
+
+
+def _budget_number(record: Record, budget: float) -> int:
+    if budget not in record.budgets:
+        listed = ", ".join(f"{known:g}" for known in record.budgets) or "none"
+        raise UserError(f"record '{record.id}' has no budget of {budget:g} %; it has: {listed}.")
+    return record.budgets.index(budget)
+
+
+def _class_scores(record: Record, probabilities: FloatTuple) -> ClassScores:
     return {str(label): value for label, value in zip(record.labels, probabilities, strict=True)}
+
+
+@dataclass
+class DataFiles:
+    """`docs.jsonl` and the annotations, written along with the submission and put in place after it."""
+
+    folder: Path
+    split: str = "test"
+    _open: list[IO[str]] = field(default_factory=list)
+
+    @property
+    def files(self) -> tuple[Path, Path]:
+        """The documents, the annotations."""
+        return self.folder / "docs.jsonl", self.folder / f"{self.split}.jsonl"
+
+    def write_with(self, write: Callable[[], int]) -> int:
+        """Call `write`, which adds records on its way, with the files open; all appear once complete."""
+        count = 0
+
+        def fill(*drafts: Path) -> None:
+            nonlocal count
+            with ExitStack() as stack:
+                for draft in drafts:
+                    self._open.append(stack.enter_context(draft.open("w", encoding="utf-8", newline="\n")))
+                count = write()
+
+        # Nested, so that neither file appears before all are complete.
+        documents, annotations = self.files
+        replace_file(documents, lambda draft: replace_file(annotations, lambda other: fill(draft, other)))
+        return count
+
+    def add(self, record: Record) -> None:
+        """Write the documents and the annotation of one more record."""
+        documents, annotations = self._open
+        words = segment_words(record.id, record.segments)
+        for document in words:
+            text = document_text(record.segments[document.segment])
+            _write_json(documents, {"docid": document.docid, "document": text})
+        _write_json(annotations, annotation(record, words))
+
+
+def _write_json(file: IO[str], row: dict[str, Any]) -> None:
+    file.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+
+def document_text(text: str) -> str:
+    """The words with one space between, the lines of the text as sentences; blank lines are dropped.
+
+    >>> document_text("so  good \\n\\n see it")
+    'so good\\nsee it'
+    """
+    lines = (" ".join(line.split()) for line in text.split("\n"))
+    return "\n".join(filter(None, lines))
+
+
+def annotation(record: Record, documents: Sequence[DocumentWords]) -> dict[str, Any]:
+    """The annotation of a record: its gold label, and the words with a marked token as one group."""
+    if record.label is None:
+        raise UserError(f"record '{record.id}' has no label, which ERASER's annotations need.")
+    evidence = [row for document in documents for row in _evidence(record, document)]
+    return {
+        "annotation_id": record.id,
+        "query": BETWEEN.join(record.choices or ()),
+        "evidences": [evidence] if evidence else [],
+        "classification": str(record.label),
+        "query_type": None,
+        "docids": [document.docid for document in documents],
+    }
+
+
+def _evidence(record: Record, document: DocumentWords) -> Iterator[dict[str, Any]]:
+    scored = record.sequences[0] if record.sequences else None
+    if scored is None or scored.gold is None:
+        return
+    marked = [token for token, mark in zip(scored.tokens, scored.gold, strict=True) if mark]
+    text = record.segments[document.segment]
+    words, sentences = document.tokens(), document.sentences(text)
+    for start, end in runs(document.in_tokens(marked)).tolist():
+        yield {
+            "text": " ".join(text[low:high] for _, low, high in words[start:end]),
+            "docid": document.docid,
+            "start_token": start,
+            "end_token": end,
+            "start_sentence": int(sentences[start]),
+            "end_sentence": int(sentences[end - 1]) + 1,
+        }

@@ -1,4 +1,4 @@
-"""What a submission is held against: the annotations of one file of ERASER data, and the documents."""
+"""The gold data behind a submission: the annotations of one ERASER split, and its documents."""
 
 from __future__ import annotations
 
@@ -8,16 +8,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from unirex.data.formats.eraser_files import Annotation, Document, Documents, read_annotations
-from unirex.data.rows import rows
-from unirex.data.split import ALIASES, split_name
+from unirex.data.formats.eraser_files import Document, Documents, read_annotations
+from unirex.data.rows import read_rows
+from unirex.data.split import SPLIT_ALIASES, split_name
 from unirex.data.validate import exists
 from unirex.errors import UserError
 
-Key = tuple[str, str]  # an annotation and one of its documents
 
-
-class Place(NamedTuple):
+class DocumentSpan(NamedTuple):
     """Tokens, or sentences, of a document, end-exclusive."""
 
     docid: str
@@ -27,25 +25,25 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """The right class and the evidence of one annotation, whatever its groups."""
+    """The gold class and the evidence of one annotation, all groups of evidence together."""
 
     id: str
     label: str
     docids: tuple[str, ...]
-    tokens: tuple[Place, ...] = ()
-    sentences: tuple[Place, ...] = ()  # as the file guesses them; -1 to -1 says that it does not
+    tokens: tuple[DocumentSpan, ...] = ()
+    sentences: tuple[DocumentSpan, ...] = ()  # those the file has; it writes -1 to -1 where it has none
     place: str = ""  # file:line
     query: str = ""
 
 
 class DocumentStore(Protocol):
-    """Documents by id; one that is not there is a KeyError or a UserError."""
+    """Documents by id; a missing one raises KeyError or UserError."""
 
     def __getitem__(self, docid: str, /) -> Document: ...
 
 
 @dataclass(frozen=True)
-class Gold:
+class GoldData:
     """The annotations by id, in the order of their file, and the documents they are about."""
 
     annotations: Mapping[str, Truth]
@@ -54,69 +52,75 @@ class Gold:
     @cached_property
     def labels(self) -> frozenset[str]:
         """The classes that occur."""
-        return frozenset(one.label for one in self.annotations.values())
+        return frozenset(truth.label for truth in self.annotations.values())
 
     def document(self, docid: str) -> Document | None:
-        """A document, or None if there is none of this id."""
+        """The document of this id, or None if there is none."""
         try:
             return self.documents[docid]
         except (KeyError, UserError):
             return None
 
     def mean_share(self) -> float:
-        """The mean share of their documents' tokens that annotations mark, in per cent; NaN if none does.
+        """Mean share of tokens that annotations mark in their documents, in per cent; NaN if none marks any.
 
         ERASER's size of a rationale for comprehensiveness and sufficiency. Annotations without evidence do
         not count.
         """
-        shares = [share for one in self.annotations.values() if (share := self._share(one)) is not None]
+        shares = []
+        for truth in self.annotations.values():
+            marked = {(docid, token) for docid, start, end in truth.tokens for token in range(start, end)}
+            total = sum(len(self.documents[docid]) for docid in truth.docids)
+            if marked and total:
+                shares.append(len(marked) / total)
         return 100 * sum(shares) / len(shares) if shares else float("nan")
 
-    def _share(self, truth: Truth) -> float | None:
-        marked = {(docid, token) for docid, start, end in truth.tokens for token in range(start, end)}
-        total = sum(len(self.documents[docid]) for docid in truth.docids)
-        return len(marked) / total if marked and total else None
+
+def sentence_count(document: Document) -> int:
+    """Number of sentences of a document: one per line."""
+    return document.text.count("\n") + 1
 
 
-def read_gold(folder: str | Path, split: str = "test") -> Gold:
-    """One split of a folder of ERASER data; the other files need not be there."""
+def read_gold(folder: str | Path, split: str = "test") -> GoldData:
+    """Read one split of a folder of ERASER data; the files of other splits need not exist."""
     path = annotation_file(Path(folder), split)
-    return Gold({one.id: one for one in _truths(path)}, Documents(Path(folder)))
+    return GoldData({truth.id: truth for truth in _truths(path)}, Documents(Path(folder)))
 
 
 def annotation_file(folder: Path, split: str) -> Path:
-    """The file of a split, however it is called: `val.jsonl` and `dev.jsonl` are the same."""
-    wanted = split_name(split)
+    """The annotation file of a split under any of its names: `val.jsonl` and `dev.jsonl` are the same."""
+    name = split_name(split)
     if not exists(folder) or not folder.is_dir():
         raise UserError(f"{folder}: no such folder; give one of ERASER's format")
-    files = [path for path in sorted(folder.glob("*.jsonl")) if ALIASES.get(path.stem.casefold()) == wanted]
+    files = [
+        path for path in sorted(folder.glob("*.jsonl")) if SPLIT_ALIASES.get(path.stem.casefold()) == name
+    ]
     if len(files) != 1:
-        found = f"{files[0].name} and {files[1].name} are both {wanted}" if files else f"no {wanted}.jsonl"
-        raise UserError(f"{folder}: {found}; keep one file for each split")
+        problem = f"{files[0].name} and {files[1].name} are both {name}" if files else f"no {name}.jsonl"
+        raise UserError(f"{folder}: {problem}; keep one file for each split")
     return files[0]
 
 
 def _truths(path: Path) -> Iterator[Truth]:
-    # The reader of datasets has no use for sentences, so they come from the rows themselves.
-    for one, (_, row) in zip(read_annotations(path, {}), rows(path), strict=True):
-        yield Truth(one.id, one.label, one.docids, _tokens(one), _sentences(row), one.place, one.query)
+    # The dataset reader drops sentence numbers, so they are taken from the rows themselves.
+    for annotation, (_, row) in zip(read_annotations(path, {}), read_rows(path), strict=True):
+        evidence = (item for group in annotation.groups for item in group)
+        tokens = dict.fromkeys(DocumentSpan(item.docid, item.start, item.end) for item in evidence)
+        yield Truth(
+            annotation.id,
+            annotation.label,
+            annotation.docids,
+            tokens=tuple(tokens),
+            sentences=_sentences(row),
+            place=annotation.place,
+            query=annotation.query,
+        )
 
 
-def _tokens(one: Annotation) -> tuple[Place, ...]:
-    places = (
-        Place(evidence.docid, evidence.start, evidence.end) for group in one.groups for evidence in group
-    )
-    return tuple(dict.fromkeys(places))
-
-
-def _sentences(row: Mapping[str, Any]) -> tuple[Place, ...]:
-    found = [
-        Place(evidence["docid"], evidence.get("start_sentence", -1), evidence.get("end_sentence", -1))
-        for group in row["evidences"]
-        for evidence in group
-    ]
-    return tuple(one for one in dict.fromkeys(found) if _is_sensible(one))
-
-
-def _is_sensible(place: Place) -> bool:
-    return type(place.start) is int and type(place.end) is int and 0 <= place.start < place.end
+def _sentences(row: Mapping[str, Any]) -> tuple[DocumentSpan, ...]:
+    spans: dict[DocumentSpan, None] = {}
+    for evidence in (item for group in row["evidences"] for item in group):
+        start, end = evidence.get("start_sentence", -1), evidence.get("end_sentence", -1)
+        if type(start) is int and type(end) is int and 0 <= start < end:
+            spans[DocumentSpan(evidence["docid"], start, end)] = None
+    return tuple(spans)

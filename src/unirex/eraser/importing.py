@@ -1,19 +1,20 @@
-"""From a submission to records, for our metrics and reports."""
+"""Submissions, and predictions of any other tool, as records for our metrics and reports."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from math import isnan
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
+
 from unirex.data.example import Example, Label
 from unirex.data.formats.eraser_files import Document
 from unirex.data.rows import json_rows
 from unirex.data.validate import at
-from unirex.eraser.gold import Gold
+from unirex.eraser.gold import GoldData
 from unirex.eraser.submission import (
     COMPREHENSIVENESS,
     SUFFICIENCY,
@@ -22,134 +23,26 @@ from unirex.eraser.submission import (
     Thresholded,
     read_submission,
 )
-from unirex.eraser.words import EraserWords, Words, document_words, human_budget, own_words
+from unirex.eraser.words import DocumentWords, document_words, eraser_words, segment_words
 from unirex.errors import UserError, unknown
+from unirex.evaluation.prediction_files import read_scores
 from unirex.evaluation.predictions import (
-    Missing,
-    Said,
+    MissingLines,
+    PredictedTokens,
+    Prediction,
     Token,
-    answers,
-    by_id,
-    consistent,
     distribution,
+    examples_by_id,
     label_of,
-    predicted_label,
-    read_scores,
+    possible_labels,
     record_of,
+    with_equal_budgets,
 )
 from unirex.evaluation.records import Record
 
 PredictionFormat = Literal["auto", "eraser", "scores"]
 PREDICTION_FORMATS = ("auto", "eraser", "scores")
-
-
-@dataclass(frozen=True, slots=True)
-class LineDocuments:
-    """The documents of a line, found in the segments of its example."""
-
-    instance: Instance
-    example: Example
-    gold: Gold | None
-
-    def tokens(self) -> tuple[tuple[Token, ...] | None, tuple[float, ...], tuple[int, ...] | None]:
-        """The words, their scores and those selected; the words of a marked document that is missing too."""
-        placed = self._placed()
-        entries = [entry for _, entry in placed if entry is not None]
-        soft = [entry.soft for entry in entries if entry.soft is not None]
-        if soft and len(soft) < len(entries):
-            raise UserError("soft_rationale_predictions for some documents but not all; give all or none")
-        if not placed or (not soft and all(entry.hard is None for entry in entries)):
-            return None, (), None
-        unread = min([0.0, *(score for scores in soft for score in scores)])
-        tokens, scores, chosen = list[Token](), list[float](), list[int]()
-        for words, entry in placed:
-            chosen += [len(tokens) + number for number in _hard(entry, len(words))]
-            scores += entry.soft if entry and entry.soft is not None else [unread] * len(words)
-            places = zip(words.starts.tolist(), words.ends.tolist(), strict=True)
-            tokens += [(words.segment, start, end) for start, end in places]
-        selects = any(entry.hard is not None for entry in entries)
-        return tuple(tokens), tuple(scores) if soft else (), tuple(chosen) if selects else None
-
-    def _placed(self) -> list[tuple[Words, DocumentRationale | None]]:
-        """Each document of the line with its words, and those that only people said something of."""
-        found = self._by_name() if self.gold is None else self._by_text(EraserWords(self.gold))
-        marked = self.example.rationale or ()
-        there = {words.segment for words, _ in found}
-        for segment, text in enumerate(self.example.segments):
-            if segment not in there and segment < len(marked) and marked[segment]:
-                found.append((document_words("", segment, Document.of(text)), None))
-        return sorted(found, key=lambda one: (one[0].segment, one[0].starts[0]))
-
-    def _by_text(self, locate: EraserWords) -> list[tuple[Words, DocumentRationale | None]]:
-        entries = {entry.docid: entry for entry in self.instance.rationales}
-        words = {one.docid: one for one in locate(self.example.id, self.example.segments)}
-        for docid in entries:
-            if docid not in words:
-                raise UserError(f"document '{docid}' is none of annotation '{self.example.id}'")
-        spans = self.example.rationale or ((),) * len(self.example.segments)
-        missing = [one for docid, one in words.items() if docid not in entries]
-        marked = [one for one in missing if len(one) and one.marked(spans[one.segment]).any()]
-        said = [(_fitting(words[docid], entry), entry) for docid, entry in entries.items()]
-        return [*said, *((one, None) for one in marked)]
-
-    def _by_name(self) -> list[tuple[Words, DocumentRationale | None]]:
-        left = dict(enumerate(self.example.segments))
-        places: dict[str, int] = {}
-        for entry in self.instance.rationales:
-            segment = _segment(entry.docid, self.example)
-            if segment in left:
-                places[entry.docid] = segment
-                del left[segment]
-        for entry in self.instance.rationales:
-            if entry.docid not in places:
-                if not left:
-                    raise UserError(f"document '{entry.docid}' is no segment of example '{self.example.id}'")
-                places[entry.docid] = min(left)
-                del left[places[entry.docid]]
-        return [(self._counted(entry, places[entry.docid]), entry) for entry in self.instance.rationales]
-
-    def _counted(self, entry: DocumentRationale, segment: int) -> Words:
-        """The words of a segment, counted as the entry counts them."""
-        text = self.example.segments[segment]
-        ways = [document_words(entry.docid, segment, Document.of(text))]
-        ways += [one for one in own_words(self.example.id, self.example.segments) if one.segment == segment]
-        if entry.soft is None:
-            if len({len(one) for one in ways}) > 1:
-                counts = " or ".join(str(len(one)) for one in ways)
-                raise UserError(
-                    f"document '{entry.docid}' can be counted as {counts} tokens; give the data it is from"
-                )
-            return ways[0]
-        fitting = [one for one in ways if len(one) == len(entry.soft)]
-        return fitting[0] if fitting else _fitting(ways[0], entry)
-
-
-def _segment(docid: str, example: Example) -> int | None:
-    """The segment that a document's id tells of: as `own_words` and e-SNLI have them."""
-    names = {example.id: 0, f"{example.id}_premise": 0, f"{example.id}_hypothesis": 1}
-    names |= {f"{example.id}_{number}": number for number in range(len(example.segments))}
-    return names.get(docid)
-
-
-def _fitting(words: Words, entry: DocumentRationale) -> Words:
-    if entry.soft is not None and len(entry.soft) != len(words):
-        raise UserError(
-            f"document '{entry.docid}' has {len(words)} tokens, but soft_rationale_predictions "
-            f"has {len(entry.soft)}"
-        )
-    return words
-
-
-def _hard(entry: DocumentRationale | None, length: int) -> list[int]:
-    """The numbers of the words that hard spans select."""
-    numbers: set[int] = set()
-    for start, end in (entry.hard or ()) if entry else ():
-        if entry is not None and not 0 <= start < end <= length:
-            raise UserError(
-                f"document '{entry.docid}': span {start} to {end} is not inside its {length} tokens"
-            )
-        numbers.update(range(start, end))
-    return sorted(numbers)
+PlacedDocument = tuple[DocumentWords, DocumentRationale | None]  # None: marked by people, not in the line
 
 
 def read_predictions(
@@ -158,21 +51,21 @@ def read_predictions(
     labels: Sequence[Label],
     *,
     format: PredictionFormat = "auto",  # noqa: A002  the word users know for this
-    missing: Missing = "error",
+    missing: MissingLines = "error",
     above: float | None = None,
-    gold: Gold | None = None,
+    gold: GoldData | None = None,
 ) -> Iterator[Record]:
     """The outputs of another tool as records, in the order of the file.
 
-    Ids are checked before the first record; whatever else is wrong is reported with its line when it is met.
+    Ids are checked before the first record; other faults are raised with their line when it is reached.
 
     Args:
         path: of the outputs.
-        examples: what they are about; in memory, as the lines may stand in any order.
+        examples: what they are about; kept in memory, as the lines may be in any order.
         labels: of the dataset.
-        format: "scores" is the form of `unirex.evaluation.predictions`, "eraser" a submission; "auto" sees
-            which from the first line.
-        missing: what to do where an example has no line.
+        format: "scores" is the form of `unirex.evaluation.prediction_files`, "eraser" a submission; "auto"
+            tells them apart by the first line.
+        missing: what to do with an example that has no line.
         above: the score above which words are selected where a tool selects none itself. The default is 0,
             which is every word if scores are probabilities: give 0.5 for those.
         gold: for submissions, the ERASER data that the examples were read from.
@@ -180,12 +73,12 @@ def read_predictions(
     if format not in PREDICTION_FORMATS:
         raise unknown("format of predictions", format, PREDICTION_FORMATS)
     source = Path(path)
-    if (_prediction_format(source) if format == "auto" else format) == "eraser":
+    if (_detected_format(source) if format == "auto" else format) == "eraser":
         return import_submission(source, examples, labels, gold=gold, missing=missing, above=above)
     return read_scores(source, examples, labels, missing=missing, above=above)
 
 
-def _prediction_format(path: Path) -> str:
+def _detected_format(path: Path) -> str:
     first = next((row for _, row in json_rows(path)), None)
     if first is None:
         raise UserError(f"{path}: the file is empty; give a line for each example")
@@ -201,77 +94,195 @@ def import_submission(
     examples: Iterable[Example],
     labels: Sequence[Label],
     *,
-    gold: Gold | None = None,
-    missing: Missing = "error",
+    gold: GoldData | None = None,
+    missing: MissingLines = "error",
     above: float | None = None,
     budget: float | None = None,
 ) -> Iterator[Record]:
     """The lines of a submission as records, whose tokens are the words of the documents.
 
-    Soft scores become scores, hard spans the tool's own selection, thresholds budgets, and the probabilities
-    at them what the classifier says with and without the rationale.
+    Soft scores become scores, hard spans the tool's own selection, thresholds budgets, and the class
+    probabilities at them the predictions with and without the rationale.
 
     Args:
         path: of the submission.
         examples: what it is about; annotation ids are their ids.
         labels: of the dataset.
-        gold: the ERASER data the examples were read from. Without it the documents are told by their ids
+        gold: the ERASER data the examples were read from. Without it documents are recognised by their ids
             (`ID`, `ID_0`, `ID_premise` …), and others by their order.
-        missing: what to do where an example has no line.
+        missing: what to do with an example that has no line.
         above: the score above which words are selected where the submission has no hard spans; None: 0.
-        budget: the size in per cent of the rationales behind probabilities that stand outside of
-            `thresholded_scores`, where there are no others; None: the mean share of words people mark.
+        budget: the size in per cent of the rationales behind probabilities outside of `thresholded_scores`,
+            where there are no others; None: the mean share of words people mark.
     """
-    source, found = Path(path), list(examples)
-    named = ((place, str(row.get("annotation_id"))) for place, row in json_rows(source))
-    known = by_id(source, named, found, missing)
-    reader = _Reader(labels, gold, above, cache(lambda: human_budget(found) if budget is None else budget))
-    return consistent((one.place, reader(one, known[one.annotation_id])) for one in read_submission(source))
+    source, known = Path(path), list(examples)
+    ids = ((place, str(row.get("annotation_id"))) for place, row in json_rows(source))
+    by_id = examples_by_id(source, ids, known, missing)
+    # Computed only if a line needs it, as it reads every text.
+    size = cache(lambda: human_budget(known) if budget is None else budget)
+
+    def records() -> Iterator[tuple[str, Record]]:
+        for line in read_submission(source):
+            example = by_id[line.annotation_id]
+            answers = possible_labels(example, labels)
+            with at(line.place):
+                prediction = _prediction(line, example, answers, gold=gold, size=size)
+                record = record_of(example, prediction, answers, above=above)
+            yield line.place, record
+
+    return with_equal_budgets(records())
 
 
-@dataclass(frozen=True, slots=True)
-class _Reader:
-    """Makes records of the lines."""
+def human_budget(examples: Iterable[Example]) -> float:
+    """The mean share of words people mark in segments with marks, in whole per cent; NaN without marks."""
+    shares = []
+    for example in examples:
+        if not example.rationale:
+            continue
+        documents = segment_words(example.id, example.segments)
+        marks = [document.in_spans(example.rationale[document.segment]) for document in documents]
+        marks = [flags for flags in marks if flags.any()]
+        if marks:
+            shares.append(float(np.concatenate(marks).mean()))
+    return float(max(1, round(100 * sum(shares) / len(shares)))) if shares else float("nan")
 
-    labels: Sequence[Label]
-    gold: Gold | None
-    above: float | None
-    budget: Callable[[], float]  # asked for only where a line needs it
 
-    def __call__(self, instance: Instance, example: Example) -> Record:
-        """The record of one line."""
-        labels = answers(example, self.labels)
-        with at(instance.place):
-            return record_of(example, self._said(instance, example, labels), labels, above=self.above)
+def _prediction(
+    line: Instance,
+    example: Example,
+    labels: Sequence[Label],
+    *,
+    gold: GoldData | None,
+    size: Callable[[], float],
+) -> Prediction:
+    label, scores = line.classification, line.classification_scores
+    predicted = None if label is None else label_of(label, labels)
+    probabilities = () if scores is None else distribution(scores, labels, "classification_scores")
+    entries = _thresholded(line, size)
+    if entries and not probabilities:
+        raise UserError("probabilities without the rationale, but no classification_scores; give both")
+    return Prediction(
+        tokens=_tokens(_documents(line, example, gold)),
+        label=predicted,
+        probabilities=probabilities,
+        budgets=tuple(round(100 * entry.threshold, 9) for entry in entries),  # 100 * 0.07 is not 7.0
+        removed=tuple(distribution(entry.comprehensiveness, labels, COMPREHENSIVENESS) for entry in entries),
+        kept=tuple(distribution(entry.sufficiency, labels, SUFFICIENCY) for entry in entries),
+    )
 
-    def _said(self, instance: Instance, example: Example, labels: Sequence[Label]) -> Said:
-        given = None if instance.classification is None else label_of(instance.classification, labels)
-        full = instance.classification_scores
-        probabilities = () if full is None else distribution(full, labels, "classification_scores")
-        entries = self._sizes(instance)
-        if entries and not probabilities:
-            raise UserError("probabilities without the rationale, but no classification_scores; give both")
-        tokens, scores, chosen = LineDocuments(instance, example, self.gold).tokens()
-        return Said(
-            tokens=tokens,
-            scores=scores,
-            chosen=chosen,
-            predicted=predicted_label(given, probabilities, labels),
-            probabilities=probabilities,
-            budgets=tuple(round(100 * entry.threshold, 9) for entry in entries),
-            removed=tuple(
-                distribution(entry.comprehensiveness, labels, COMPREHENSIVENESS) for entry in entries
-            ),
-            kept=tuple(distribution(entry.sufficiency, labels, SUFFICIENCY) for entry in entries),
+
+def _thresholded(line: Instance, size: Callable[[], float]) -> list[Thresholded]:
+    """The probabilities at all thresholds, or else those at the one size that people mark."""
+    if line.thresholded is not None:
+        return sorted(line.thresholded, key=lambda entry: entry.threshold)
+    if line.comprehensiveness is None and line.sufficiency is None:
+        return []
+    budget = size()
+    if isnan(budget):
+        raise UserError("the size of its rationales is not known, as nobody marked any; give a budget")
+    return [Thresholded(budget / 100, line.comprehensiveness, line.sufficiency)]
+
+
+def _tokens(documents: list[PlacedDocument]) -> PredictedTokens | None:
+    """The words of the documents with scores and selection; words without a score get the lowest."""
+    entries = [entry for _, entry in documents if entry is not None]
+    soft = [entry.soft for entry in entries if entry.soft is not None]
+    selects = any(entry.hard is not None for entry in entries)
+    if soft and len(soft) < len(entries):
+        raise UserError("soft_rationale_predictions for some documents but not all; give all or none")
+    if not soft and not selects:
+        return None
+    lowest = min([0.0, *(score for scores in soft for score in scores)])
+    tokens, scores, chosen = list[Token](), list[float](), list[int]()
+    for words, entry in documents:
+        chosen += [len(tokens) + number for number in _hard_words(entry, len(words))]
+        scores += entry.soft if entry and entry.soft is not None else [lowest] * len(words)
+        tokens += words.tokens()
+    return PredictedTokens(
+        tuple(tokens), scores=tuple(scores) if soft else (), chosen=tuple(chosen) if selects else None
+    )
+
+
+def _hard_words(entry: DocumentRationale | None, length: int) -> list[int]:
+    """The numbers of the words that hard spans select."""
+    numbers: set[int] = set()
+    if entry is None or entry.hard is None:
+        return []
+    for start, end in entry.hard:
+        if not 0 <= start < end <= length:
+            raise UserError(
+                f"document '{entry.docid}': span {start} to {end} is not inside its {length} tokens"
+            )
+        numbers.update(range(start, end))
+    return sorted(numbers)
+
+
+def _documents(line: Instance, example: Example, gold: GoldData | None) -> list[PlacedDocument]:
+    """Each document of the line with its words, and the documents that only people marked, in text order."""
+    documents = _by_name(line, example) if gold is None else _by_text(line, example, gold)
+    segments = {words.segment for words, _ in documents}
+    for number, spans in enumerate(example.rationale or ()):
+        if spans and number not in segments:
+            words = document_words("", number, Document.of(example.segments[number]))
+            documents.append((words, None))
+    return sorted(documents, key=lambda document: (document[0].segment, document[0].starts[0]))
+
+
+def _by_text(line: Instance, example: Example, gold: GoldData) -> list[PlacedDocument]:
+    """Documents found by their texts in the ERASER data."""
+    entries = {entry.docid: entry for entry in line.rationales}
+    words = {document.docid: document for document in eraser_words(gold, example.id, example.segments)}
+    for docid in entries:
+        if docid not in words:
+            raise UserError(f"document '{docid}' is none of annotation '{example.id}'")
+    documents: list[PlacedDocument] = []
+    for docid, entry in entries.items():
+        _check_count(words[docid], entry)
+        documents.append((words[docid], entry))
+    spans = example.rationale or ((),) * len(example.segments)
+    for docid, document in words.items():
+        if docid not in entries and len(document) and document.in_spans(spans[document.segment]).any():
+            documents.append((document, None))
+    return documents
+
+
+def _by_name(line: Instance, example: Example) -> list[PlacedDocument]:
+    """Documents recognised by their ids, as `segment_words` and e-SNLI give them; others by their order."""
+    known = {example.id: 0, f"{example.id}_premise": 0, f"{example.id}_hypothesis": 1}
+    known |= {f"{example.id}_{number}": number for number in range(len(example.segments))}
+    left, segments = list(range(len(example.segments))), dict[str, int]()
+    for entry in line.rationales:
+        if known.get(entry.docid) in left:
+            segments[entry.docid] = known[entry.docid]
+            left.remove(known[entry.docid])
+    for entry in line.rationales:
+        if entry.docid not in segments:
+            if not left:
+                raise UserError(f"document '{entry.docid}' is no segment of example '{example.id}'")
+            segments[entry.docid] = left.pop(0)
+    return [(_counted_words(entry, segments[entry.docid], example), entry) for entry in line.rationales]
+
+
+def _counted_words(entry: DocumentRationale, segment: int, example: Example) -> DocumentWords:
+    """The words of a segment, counted as the entry counts them: by ERASER's rule, or by blanks."""
+    ways = [document_words(entry.docid, segment, Document.of(example.segments[segment]))]
+    ways += [words for words in segment_words(example.id, example.segments) if words.segment == segment]
+    if entry.soft is None:
+        if len({len(words) for words in ways}) > 1:
+            counts = " or ".join(str(len(words)) for words in ways)
+            raise UserError(
+                f"document '{entry.docid}' can be counted as {counts} tokens; give the data it is from"
+            )
+        return ways[0]
+    fitting = [words for words in ways if len(words) == len(entry.soft)]
+    if not fitting:
+        _check_count(ways[0], entry)
+    return fitting[0]
+
+
+def _check_count(words: DocumentWords, entry: DocumentRationale) -> None:
+    if entry.soft is not None and len(entry.soft) != len(words):
+        raise UserError(
+            f"document '{entry.docid}' has {len(words)} tokens, but soft_rationale_predictions "
+            f"has {len(entry.soft)}"
         )
-
-    def _sizes(self, instance: Instance) -> list[Thresholded]:
-        """The probabilities at all thresholds, or else those at the one size that people mark."""
-        if instance.thresholded is not None:
-            return sorted(instance.thresholded, key=lambda entry: entry.threshold)
-        if instance.comprehensiveness is None and instance.sufficiency is None:
-            return []
-        size = self.budget()
-        if isnan(size):
-            raise UserError("the size of its rationales is not known, as nobody marked any; give a budget")
-        return [Thresholded(size / 100, instance.comprehensiveness, instance.sufficiency)]

@@ -1,9 +1,9 @@
-"""The scores of a submission, laid out as the official program lays them out."""
+"""The scores of a submission, in the layout of the official program."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from math import nan
 from pathlib import Path
@@ -12,68 +12,205 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unirex.eraser.gold import Gold, Key, Place, Truth
-from unirex.eraser.metrics import (
-    AOPC,
-    IOU,
-    Classes,
-    Ranking,
-    aopc,
-    classification_report,
-    document_ranking,
-    drop,
-    entropy_drop,
-    iou_scores,
-    kl_divergence,
-    mean,
-    mean_ranking,
-    rationale_prf,
-    token_prf,
-)
-from unirex.eraser.submission import DocumentRationale, Instance, read_submission
-from unirex.eraser.validate import sentence_count
+from unirex.eraser import metrics
+from unirex.eraser.gold import DocumentSpan, GoldData, Truth, sentence_count
+from unirex.eraser.submission import ClassScores, DocumentRationale, Instance, read_submission
 from unirex.errors import UserError
 from unirex.metrics.performance import accuracy_of, collapse_of
 
 SIDES = ("comprehensiveness", "sufficiency")
 
-Drops = dict[str, float]  # by side
+DocumentKey = tuple[str, str]  # annotation id, docid
+Curve = list[tuple[float, dict[str, float]]]  # threshold, drop by side
+
+
+def score(
+    submission: str | Path | Iterable[Instance],
+    gold: GoldData,
+    *,
+    iou: Sequence[float] = metrics.IOU_THRESHOLDS,
+    thresholds: Sequence[float] | None = metrics.AOPC_THRESHOLDS,
+) -> dict[str, Any]:
+    """All metrics that the lines allow, by ERASER's definitions and under ERASER's names.
+
+    Two entries are added: `tokens_to_flip`, which the official program computes and drops, and `notes`, which
+    say where that program would have stopped or left something out. Run `validate` first: only what the
+    numbers need is checked here.
+
+    Args:
+        submission: a file, or the instances.
+        gold: the data to score against.
+        iou: thresholds of `iou_scores`.
+        thresholds: sizes of rationale for AOPC; None: all that occur.
+    """
+    instances = read_submission(Path(submission)) if isinstance(submission, str | Path) else submission
+    parts = (
+        _HardRationales(gold, iou),
+        _SoftRationales(gold),
+        _SoftRationales(gold, sentences=True),
+        _Classification(gold, thresholds),
+    )
+    for instance in instances:
+        for part in parts:
+            part.add(instance)
+    scores: dict[str, Any] = {}
+    for part in parts:
+        scores |= part.scores()
+    return scores | {"notes": [note for part in parts for note in part.notes]}
 
 
 @dataclass
-class PredictedClasses:
-    """Counts and sums over the lines as they come; of a line only a few numbers are kept."""
+class _HardRationales:
+    """Collects the hard spans and scores them."""
 
-    gold: Gold
+    gold: GoldData
+    iou: Sequence[float]
+    lines: int = 0
+    given: bool = False
+    predicted: dict[DocumentKey, set[tuple[int, int]]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def add(self, line: Instance) -> None:
+        """Count one more line."""
+        for entry in line.rationales:
+            self.given = self.given or entry.hard is not None
+            spans = self.predicted.setdefault((line.annotation_id, entry.docid), set())
+            spans.update((span.start, span.end) for span in entry.hard or ())
+        if self.lines == 0 and not (line.rationales and line.rationales[0].hard):
+            self.notes.append(
+                "the first line selects nothing in its first document, so the official program leaves out "
+                "all metrics of hard rationales; put a line that selects something first"
+            )
+        self.lines += 1
+
+    def scores(self) -> dict[str, Any]:
+        """Scores under ERASER's names; empty if no line has hard rationales."""
+        if not self.given:
+            self.notes.clear()
+            return {}
+        truth: dict[DocumentKey, set[tuple[int, int]]] = {}
+        for name, annotation in self.gold.annotations.items():
+            for docid, start, end in annotation.tokens:
+                truth.setdefault((name, docid), set()).add((start, end))
+        if not any(self.predicted.values()):
+            self.notes.append("no line selects anything: precision is NaN where the official program stops")
+        return {
+            "iou_scores": metrics.iou_scores(truth, self.predicted, self.iou),
+            "rationale_prf": metrics.rationale_prf(truth, self.predicted),
+            "token_prf": metrics.token_prf(truth, self.predicted),
+        }
+
+
+@dataclass
+class _SoftRationales:
+    """Ranks the tokens, or the sentences, of each document by their soft scores."""
+
+    gold: GoldData
+    sentences: bool = False
+    rankings: dict[DocumentKey, metrics.Ranking] = field(default_factory=dict)
+    unmarked: int = 0
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """The scored field of the file."""
+        return "soft_sentence_predictions" if self.sentences else "soft_rationale_predictions"
+
+    def add(self, line: Instance) -> None:
+        """Count one more line."""
+        for entry in line.rationales:
+            values = entry.sentences if self.sentences else entry.soft
+            if values is None:
+                continue
+            marks = self._marks(line, entry)
+            if len(marks) != len(values):
+                raise UserError(
+                    f"{line.place or line.annotation_id}: {self.name} has {len(values)} numbers, but "
+                    f"document '{entry.docid}' needs {len(marks)}; `unirex eraser check` finds all faults"
+                )
+            self.unmarked += not marks.any()
+            self.rankings[line.annotation_id, entry.docid] = metrics.document_ranking(values, marks)
+
+    def scores(self) -> dict[str, Any]:
+        """Scores under ERASER's names; empty if no line has soft rationales."""
+        if not self.rankings:
+            return {}
+        if self.unmarked:
+            self.notes.append(
+                f"{self.name}: {self.unmarked} of {len(self.rankings)} documents have nothing marked; each "
+                "counts as 0.5 in auprc, as with the official program and a recent scikit-learn"
+            )
+        name = "sentence_soft_metrics" if self.sentences else "token_soft_metrics"
+        return {name: metrics.mean_ranking(self.rankings.values())}
+
+    def _marks(self, line: Instance, entry: DocumentRationale) -> NDArray[np.bool_]:
+        """The gold marks; none in a document that the annotation does not name."""
+        document = self.gold.documents[entry.docid]
+        marks = np.zeros(sentence_count(document) if self.sentences else len(document), dtype=bool)
+        truth = self.gold.annotations.get(line.annotation_id)
+        if truth is None:
+            return marks
+        spans: Iterable[DocumentSpan] = truth.sentences if self.sentences else truth.tokens
+        for docid, start, end in spans:
+            if docid == entry.docid:
+                if end > len(marks):
+                    raise UserError(f"{truth.place}: evidence to {end}, but '{docid}' has only {len(marks)}")
+                marks[start:end] = True
+        return marks
+
+
+@dataclass
+class _Classification:
+    """Counts classes and their drops in probability; only a few numbers per line are kept."""
+
+    gold: GoldData
     thresholds: Sequence[float] | None
     predicted: dict[str, str] = field(default_factory=dict)  # by annotation
-    flips: dict[str, int] = field(default_factory=dict)
-    values: dict[str, list[float]] = field(default_factory=dict)  # by metric, one an instance
-    curves: list[list[tuple[float, Drops]]] = field(default_factory=list)  # one an instance: size, drops
+    flips: dict[str, int] = field(default_factory=dict)  # by annotation
+    effects: dict[str, list[float]] = field(default_factory=dict)  # by metric: one per line
+    curves: list[Curve] = field(default_factory=list)  # one per line
     lacking: dict[str, None] = field(default_factory=dict)  # annotations without some probability
     notes: list[str] = field(default_factory=list)
 
-    def add(self, one: Instance, *, first: bool) -> None:
-        """One more line."""
-        if one.classification is None:
+    def add(self, line: Instance) -> None:
+        """Count one more line."""
+        if line.classification is None:
             return
-        self.predicted[one.annotation_id] = one.classification
-        if one.tokens_to_flip is not None:
-            self.flips[one.annotation_id] = one.tokens_to_flip
+        self.predicted[line.annotation_id] = line.classification
+        if line.tokens_to_flip is not None:
+            self.flips[line.annotation_id] = line.tokens_to_flip
         for side in SIDES:
-            for name, value in self._effects(one, side, getattr(one, side)).items():
-                self.values.setdefault(name, []).append(value)
-        if one.thresholded is not None:
-            entries = sorted(one.thresholded, key=lambda entry: entry.threshold)
-            self.curves.append(
-                [
-                    (entry.threshold, {side: self._drop(one, getattr(entry, side)) for side in SIDES})
-                    for entry in entries
-                ]
-            )
+            for name, value in self._effects(line, side).items():
+                self.effects.setdefault(name, []).append(value)
+        if line.thresholded is not None:
+            curve: Curve = []
+            for entry in sorted(line.thresholded, key=lambda entry: entry.threshold):
+                drops = {side: self._drop(line, getattr(entry, side)) for side in SIDES}
+                curve.append((entry.threshold, drops))
+            self.curves.append(curve)
+
+    def _effects(self, line: Instance, side: str) -> dict[str, float]:
+        full, reduced = line.classification_scores, getattr(line, side)
+        if full is None or reduced is None:
+            return {}
+        if not full.keys() <= reduced.keys():
+            self.lacking[line.annotation_id] = None
+            return {side: nan, f"{side}_entropy": nan, f"{side}_kl": nan}
+        return {
+            side: self._drop(line, reduced),
+            f"{side}_entropy": metrics.entropy_drop(full, reduced),
+            f"{side}_kl": metrics.kl_divergence(reduced, full),
+        }
+
+    def _drop(self, line: Instance, reduced: ClassScores | None) -> float:
+        full, label = line.classification_scores, line.classification or ""
+        if full is None or reduced is None or label not in full or label not in reduced:
+            self.lacking[line.annotation_id] = None
+            return nan
+        return metrics.drop(full, reduced, label)
 
     def scores(self) -> dict[str, Any]:
-        """By ERASER's names; nothing if no line has a class."""
+        """Scores under ERASER's names; empty if no line has a class."""
         if not self.predicted:
             return {}
         if self.lacking:
@@ -89,19 +226,20 @@ class PredictedClasses:
                 "annotations; a constant classifier's comprehensiveness and sufficiency are near 0 whatever "
                 "its rationales are"
             )
-        effects = [f"{side}{part}" for part in ("", "_entropy", "_kl") for side in SIDES]
+        effects = {f"{side}{suffix}": None for suffix in ("", "_entropy", "_kl") for side in SIDES}
+        means = {name: metrics.mean(values) for name, values in self.effects.items()}
         return {
             "classification_scores": {
                 "accuracy": None if counts is None else accuracy_of(counts),
-                "prf": None if counts is None else classification_report(counts),
-                **{name: mean(self.values[name]) if name in self.values else None for name in effects},
+                "prf": None if counts is None else metrics.classification_report(counts),
+                **(effects | means),
                 **self._aopc(),
-                "tokens_to_flip": self._fraction(),
+                "tokens_to_flip": self._flip_share(),
             }
         }
 
     def _confusion(self) -> Counter[tuple[Any, Any]] | None:
-        """How often each class met each; None if a class is missing, where the official program stops."""
+        """Counts of (predicted, gold) classes; None if a line is missing."""
         annotations = self.gold.annotations
         missing = [name for name in annotations if name not in self.predicted]
         if missing:
@@ -117,180 +255,37 @@ class PredictedClasses:
             )
         return Counter((self.predicted[name], truth.label) for name, truth in annotations.items())
 
-    def _effects(self, one: Instance, side: str, reduced: Classes | None) -> dict[str, float]:
-        full = one.classification_scores
-        if full is None or reduced is None:
-            return {}
-        if not full.keys() <= reduced.keys():
-            self.lacking[one.annotation_id] = None
-            return {f"{side}{part}": nan for part in ("", "_entropy", "_kl")}
-        return {
-            side: self._drop(one, reduced),
-            f"{side}_entropy": entropy_drop(full, reduced),
-            f"{side}_kl": kl_divergence(reduced, full),
-        }
-
-    def _drop(self, one: Instance, reduced: Classes | None) -> float:
-        full, label = one.classification_scores, one.classification or ""
-        if full is None or reduced is None or label not in full or label not in reduced:
-            self.lacking[one.annotation_id] = None
-            return nan
-        return drop(full, reduced, label)
-
     def _aopc(self) -> dict[str, Any]:
-        names = [f"{side}_aopc{part}" for side in SIDES for part in ("", "_points")]
-        nothing: dict[str, Any] = {"aopc_thresholds": None, **dict.fromkeys(names)}
+        scores: dict[str, Any] = {"aopc_thresholds": None}
+        scores |= {f"{side}_aopc{suffix}": None for side in SIDES for suffix in ("", "_points")}
         if not self.curves:
-            return nothing
-        occurring = {size for curve in self.curves for size, _ in curve}
-        sizes = sorted(occurring if self.thresholds is None else set(self.thresholds))
-        chosen = [[(size, drops) for size, drops in curve if size in sizes] for curve in self.curves]
-        if any([size for size, _ in curve] != sizes for curve in chosen):
-            wanted = ", ".join(f"{size:g}" for size in sizes)
+            return scores
+        occurring = {threshold for curve in self.curves for threshold, _ in curve}
+        thresholds = sorted(occurring if self.thresholds is None else set(self.thresholds))
+        chosen = [[point for point in curve if point[0] in thresholds] for curve in self.curves]
+        if any([threshold for threshold, _ in curve] != thresholds for curve in chosen):
+            listed = ", ".join(f"{threshold:g}" for threshold in thresholds)
             self.notes.append(
-                f"not every line has each of the thresholds {wanted} once, so AOPC is not known; "
+                f"not every line has each of the thresholds {listed} once, so AOPC is not known; "
                 "the official program stops there"
             )
-            return nothing
-        found: dict[str, Any] = {"aopc_thresholds": sizes}
+            return scores
+        scores["aopc_thresholds"] = thresholds
         for side in SIDES:
-            area, points = aopc([[drops[side] for _, drops in curve] for curve in chosen])
-            found |= {f"{side}_aopc": area, f"{side}_aopc_points": points}
-        return found
+            area, points = metrics.aopc([[drops[side] for _, drops in curve] for curve in chosen])
+            scores |= {f"{side}_aopc": area, f"{side}_aopc_points": points}
+        return scores
 
-    def _fraction(self) -> float | None:
+    def _flip_share(self) -> float | None:
         """The mean share of tokens that it takes to change the class."""
-        annotations: Mapping[str, Truth] = self.gold.annotations
-        known = [(self.flips[name], truth) for name, truth in annotations.items() if name in self.flips]
-        return mean(flips / self._tokens(truth) for flips, truth in known) if known else None
+        shares = [
+            self.flips[name] / self._tokens(truth)
+            for name, truth in self.gold.annotations.items()
+            if name in self.flips
+        ]
+        return metrics.mean(shares) if shares else None
 
     def _tokens(self, truth: Truth) -> int:
-        # Of the documents with evidence; those of an annotation without any, where ERASER divides by 0.
+        # ERASER counts the documents with evidence, and divides by 0 where there is none; we count all then.
         docids = {docid for docid, _, _ in truth.tokens} or set(truth.docids)
         return sum(len(self.gold.documents[docid]) for docid in docids)
-
-
-def score(
-    submission: str | Path | Iterable[Instance],
-    gold: Gold,
-    *,
-    iou: Sequence[float] = IOU,
-    thresholds: Sequence[float] | None = AOPC,
-) -> dict[str, Any]:
-    """All metrics that the lines allow, by ERASER's definitions and under ERASER's names.
-
-    Two things are added: `tokens_to_flip`, which the official program computes and drops, and `notes`, which
-    tell where that program would have stopped or left something out. `validate` comes first: nothing is
-    checked here that the numbers do not need.
-
-    Args:
-        submission: a file, or the instances.
-        gold: what it is held against.
-        iou: thresholds of `iou_scores`.
-        thresholds: sizes of rationale for AOPC; None: all that occur.
-    """
-    instances = read_submission(Path(submission)) if isinstance(submission, str | Path) else submission
-    parts = (_Hard(gold, iou), _Soft(gold), _Soft(gold, sentences=True), PredictedClasses(gold, thresholds))
-    for number, instance in enumerate(instances):
-        for part in parts:
-            part.add(instance, first=not number)
-    found: dict[str, Any] = {}
-    for part in parts:
-        found |= part.scores()
-    return found | {"notes": [note for part in parts for note in part.notes]}
-
-
-@dataclass
-class _Hard:
-    """What the hard rationales come to."""
-
-    gold: Gold
-    iou: Sequence[float]
-    predicted: dict[Key, set[tuple[int, int]]] = field(default_factory=dict)
-    given: bool = False
-    notes: list[str] = field(default_factory=list)
-
-    def add(self, one: Instance, *, first: bool) -> None:
-        """One more line."""
-        for entry in one.rationales:
-            self.given = self.given or entry.hard is not None
-            spans = self.predicted.setdefault((one.annotation_id, entry.docid), set())
-            spans.update((span.start, span.end) for span in entry.hard or ())
-        if first and not (one.rationales and one.rationales[0].hard):
-            self.notes.append(
-                "the first line selects nothing in its first document, so the official program leaves out "
-                "all metrics of hard rationales; put a line that selects something first"
-            )
-
-    def scores(self) -> dict[str, Any]:
-        """By ERASER's names; nothing if no line has hard rationales."""
-        if not self.given:
-            self.notes.clear()
-            return {}
-        truth: dict[Key, set[tuple[int, int]]] = {}
-        for name, one in self.gold.annotations.items():
-            for docid, start, end in one.tokens:
-                truth.setdefault((name, docid), set()).add((start, end))
-        if not any(self.predicted.values()):
-            self.notes.append("no line selects anything: precision is NaN where the official program stops")
-        return {
-            "iou_scores": iou_scores(truth, self.predicted, self.iou),
-            "rationale_prf": rationale_prf(truth, self.predicted),
-            "token_prf": token_prf(truth, self.predicted),
-        }
-
-
-@dataclass
-class _Soft:
-    """What the soft rationales come to, over tokens or over sentences."""
-
-    gold: Gold
-    sentences: bool = False
-    rankings: dict[Key, Ranking] = field(default_factory=dict)
-    unmarked: int = 0
-    notes: list[str] = field(default_factory=list)
-
-    @property
-    def name(self) -> str:
-        """What is scored, in the words of the file."""
-        return "soft_sentence_predictions" if self.sentences else "soft_rationale_predictions"
-
-    def add(self, one: Instance, *, first: bool) -> None:
-        """One more line."""
-        for entry in one.rationales:
-            values = entry.sentences if self.sentences else entry.soft
-            if values is None:
-                continue
-            marks = self._marks(one, entry)
-            if len(marks) != len(values):
-                raise UserError(
-                    f"{one.place or one.annotation_id}: {self.name} has {len(values)} numbers, but document "
-                    f"'{entry.docid}' needs {len(marks)}; `unirex eraser check` finds all faults"
-                )
-            self.unmarked += not marks.any()
-            self.rankings[one.annotation_id, entry.docid] = document_ranking(values, marks)
-
-    def scores(self) -> dict[str, Any]:
-        """By ERASER's names; nothing if no line has soft rationales."""
-        if not self.rankings:
-            return {}
-        if self.unmarked:
-            self.notes.append(
-                f"{self.name}: {self.unmarked} of {len(self.rankings)} documents have nothing marked; each "
-                "counts as 0.5 in auprc, as with the official program and a recent scikit-learn"
-            )
-        name = "sentence_soft_metrics" if self.sentences else "token_soft_metrics"
-        return {name: mean_ranking(self.rankings.values())}
-
-    def _marks(self, one: Instance, entry: DocumentRationale) -> NDArray[np.bool_]:
-        """What people marked; nothing in a document the annotation does not know of."""
-        document = self.gold.documents[entry.docid]
-        marks = np.zeros(sentence_count(document) if self.sentences else len(document), dtype=bool)
-        truth = self.gold.annotations.get(one.annotation_id)
-        places: Iterable[Place] = () if truth is None else truth.sentences if self.sentences else truth.tokens
-        for docid, start, end in places:
-            if docid == entry.docid:
-                if truth is not None and end > len(marks):
-                    raise UserError(f"{truth.place}: evidence to {end}, but '{docid}' has only {len(marks)}")
-                marks[start:end] = True
-        return marks

@@ -1,14 +1,14 @@
-"""Submissions to ERASER: typed instances, parsed from and written to lines of JSON."""
+"""ERASER submissions: typed instances, read from and written to lines of JSON."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 from reprlib import repr as short
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, NoReturn
 
 from unirex.data.rows import json_rows
 from unirex.data.validate import row_at
@@ -16,11 +16,11 @@ from unirex.errors import UserError
 from unirex.evaluation.predictions import is_number
 from unirex.files import replace_file
 
-Classes = Mapping[str, float]  # the probability of each class
-Floats = tuple[float, ...]
+ClassScores = Mapping[str, float]  # the probability of each class
+JsonObject = Mapping[str, Any]
 
 
-class Span(NamedTuple):
+class TokenSpan(NamedTuple):
     """Tokens of a document, end-exclusive: `start_token`, `end_token`."""
 
     start: int
@@ -29,203 +29,128 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DocumentRationale:
-    """What is said of one document: an entry of `rationales`."""
+    """The rationale in one document: an entry of `rationales`."""
 
     docid: str
-    hard: tuple[Span, ...] | None = None  # hard_rationale_predictions
-    soft: Floats | None = None  # soft_rationale_predictions: one a token
-    sentences: Floats | None = None  # soft_sentence_predictions: one a sentence
+    hard: tuple[TokenSpan, ...] | None = None
+    soft: tuple[float, ...] | None = None  # one per token
+    sentences: tuple[float, ...] | None = None  # one per sentence
 
 
 @dataclass(frozen=True, slots=True)
 class Thresholded:
-    """What the classifier says at one size of rationale: an entry of `thresholded_scores`."""
+    """Class probabilities at one size of rationale: an entry of `thresholded_scores`."""
 
     threshold: float  # share of the tokens
-    comprehensiveness: Classes | None = None  # comprehensiveness_classification_scores: without the rationale
-    sufficiency: Classes | None = None  # sufficiency_classification_scores: from the rationale alone
+    comprehensiveness: ClassScores | None = None  # without the rationale
+    sufficiency: ClassScores | None = None  # from the rationale alone
 
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """One line: the rationales for an annotation, the class, and what becomes of it without them."""
+    """One line: the rationales of an annotation, the predicted class, and its probabilities without them."""
 
     annotation_id: str
     rationales: tuple[DocumentRationale, ...]
     classification: str | None = None
-    classification_scores: Classes | None = None
-    comprehensiveness: Classes | None = None  # comprehensiveness_classification_scores
-    sufficiency: Classes | None = None  # sufficiency_classification_scores
+    classification_scores: ClassScores | None = None
+    comprehensiveness: ClassScores | None = None
+    sufficiency: ClassScores | None = None
     tokens_to_flip: int | None = None
-    thresholded: tuple[Thresholded, ...] | None = None  # thresholded_scores
+    thresholded: tuple[Thresholded, ...] | None = None
     place: str = field(default="", compare=False)  # file:line
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or not value:
+        raise UserError(f"must be text, not {short(value)}")
+    return value
+
+
+def _integer(value: Any) -> int:
+    if type(value) is not int:  # bool is a subclass
+        raise UserError(f"must be a whole number, not {short(value)}")
+    return value
+
+
+def _number(value: Any) -> float:
+    if not is_number(value):
+        raise UserError(f"must be a finite number, not {short(value)}")
+    return float(value)
+
+
+def _numbers(values: Any) -> tuple[float, ...]:
+    wrong = [value for value in values if not is_number(value)] if isinstance(values, list) else [values]
+    if wrong:
+        raise UserError(f"must be a list of finite numbers; {short(wrong[0])} is not")
+    return tuple(map(float, values))
+
+
+def _classes(values: Any) -> ClassScores:
+    if not isinstance(values, dict) or not all(map(is_number, values.values())):
+        raise UserError(f'must be an object like {{"POS": 0.9, "NEG": 0.1}}, not {short(values)}')
+    return {label: float(value) for label, value in values.items()}
+
+
+def _objects(values: Any) -> list[JsonObject]:
+    if not isinstance(values, list) or not all(isinstance(value, dict) for value in values):
+        raise UserError(f"must be a list of objects, not {short(values)}")
+    return values
+
+
+@dataclass(frozen=True, slots=True)
+class FileField:
+    """A field of the file: the attribute it becomes, and how its value is checked."""
+
+    name: str
+    parse: Callable[[Any], Any]
+    required: bool = False
+    items: type | None = None  # of a list of objects: what each becomes
 
 
 COMPREHENSIVENESS = "comprehensiveness_classification_scores"
 SUFFICIENCY = "sufficiency_classification_scores"
-INSTANCE_KEYS = {  # in the file: here
-    "annotation_id": "annotation_id",
-    "rationales": "rationales",
-    "classification": "classification",
-    "classification_scores": "classification_scores",
-    COMPREHENSIVENESS: "comprehensiveness",
-    SUFFICIENCY: "sufficiency",
-    "tokens_to_flip": "tokens_to_flip",
-    "thresholded_scores": "thresholded",
+FIELDS: dict[type, dict[str, FileField]] = {
+    Instance: {
+        "annotation_id": FileField("annotation_id", _text, required=True),
+        "rationales": FileField("rationales", _objects, required=True, items=DocumentRationale),
+        "classification": FileField("classification", _text),
+        "classification_scores": FileField("classification_scores", _classes),
+        COMPREHENSIVENESS: FileField("comprehensiveness", _classes),
+        SUFFICIENCY: FileField("sufficiency", _classes),
+        "tokens_to_flip": FileField("tokens_to_flip", _integer),
+        "thresholded_scores": FileField("thresholded", _objects, items=Thresholded),
+    },
+    DocumentRationale: {
+        "docid": FileField("docid", _text, required=True),
+        "hard_rationale_predictions": FileField("hard", _objects, items=TokenSpan),
+        "soft_rationale_predictions": FileField("soft", _numbers),
+        "soft_sentence_predictions": FileField("sentences", _numbers),
+    },
+    Thresholded: {
+        "threshold": FileField("threshold", _number, required=True),
+        COMPREHENSIVENESS: FileField("comprehensiveness", _classes),
+        SUFFICIENCY: FileField("sufficiency", _classes),
+    },
+    TokenSpan: {
+        "start_token": FileField("start", _integer, required=True),
+        "end_token": FileField("end", _integer, required=True),
+    },
 }
-DOCUMENT_KEYS = {
-    "docid": "docid",
-    "hard_rationale_predictions": "hard",
-    "soft_rationale_predictions": "soft",
-    "soft_sentence_predictions": "sentences",
+TITLES = {
+    Instance: "a line",
+    DocumentRationale: "an entry of 'rationales'",
+    Thresholded: "an entry of 'thresholded_scores'",
+    TokenSpan: "a span",
 }
-THRESHOLD_KEYS = {
-    "threshold": "threshold",
-    COMPREHENSIVENESS: "comprehensiveness",
-    SUFFICIENCY: "sufficiency",
-}
-SPAN_KEYS = {"start_token": "start", "end_token": "end"}
-
-
-Part = TypeVar("Part")
-Row = Mapping[str, Any]
-
-
-class Tell(Protocol):
-    """What is done with a fault; a harmless one is for the official validator's sake only."""
-
-    def __call__(self, text: str, *, docid: str | None = None, harmless: bool = False) -> None:
-        """One fault."""
-
-
-def refuse(text: str, *, docid: str | None = None, harmless: bool = False) -> None:
-    """The first fault ends the reading."""
-    if not harmless:
-        raise UserError(text if docid is None else f"document '{docid}': {text}")
-
-
-@dataclass(frozen=True, slots=True)
-class Parser:
-    """Makes instances of rows; with a `tell` that goes on after a fault, a bad part is left out."""
-
-    tell: Tell = refuse
-    docid: str | None = None  # of the entry that is being read
-
-    def instance(self, row: Row, place: str = "") -> Instance:
-        """The instance of a line."""
-        self._known(row, INSTANCE_KEYS, "a line")
-        return Instance(
-            annotation_id=self._name(row, "annotation_id") or "",
-            rationales=self._each(row, "rationales", self._document, needed=True) or (),
-            classification=self._name(row, "classification", needed=False),
-            classification_scores=self._classes(row, "classification_scores"),
-            comprehensiveness=self._classes(row, COMPREHENSIVENESS),
-            sufficiency=self._classes(row, SUFFICIENCY),
-            tokens_to_flip=self._whole(row, "tokens_to_flip", needed=False),
-            thresholded=self._each(row, "thresholded_scores", self._thresholded),
-            place=place,
-        )
-
-    def _document(self, row: Row) -> DocumentRationale | None:
-        docid = self._name(row, "docid")
-        inside = replace(self, docid=docid)
-        inside._known(row, DOCUMENT_KEYS, "an entry of 'rationales'")
-        if docid is None:
-            return None
-        return DocumentRationale(
-            docid,
-            hard=inside._each(row, "hard_rationale_predictions", inside._span),
-            soft=inside._floats(row, "soft_rationale_predictions"),
-            sentences=inside._floats(row, "soft_sentence_predictions"),
-        )
-
-    def _span(self, row: Row) -> Span | None:
-        self._known(row, SPAN_KEYS, "a span")
-        start, end = self._whole(row, "start_token"), self._whole(row, "end_token")
-        return None if start is None or end is None else Span(start, end)
-
-    def _thresholded(self, row: Row) -> Thresholded | None:
-        self._known(row, THRESHOLD_KEYS, "an entry of 'thresholded_scores'")
-        threshold = self._value(row, "threshold", needed=True)
-        if threshold is not None and not is_number(threshold):
-            self._told(f"'threshold' must be a finite number, not {short(threshold)}")
-            threshold = None
-        comp, suff = self._classes(row, COMPREHENSIVENESS), self._classes(row, SUFFICIENCY)
-        return None if threshold is None else Thresholded(float(threshold), comp, suff)
-
-    def _each(
-        self, row: Row, name: str, make: Callable[[Row], Part | None], *, needed: bool = False
-    ) -> tuple[Part, ...] | None:
-        """A list of objects; what cannot be made of one is left out, after its fault was told."""
-        items = self._value(row, name, needed=needed)
-        if items is None:
-            return None
-        if not isinstance(items, list) or not all(isinstance(one, dict) for one in items):
-            self._told(f"'{name}' must be a list of objects, not {short(items)}")
-            return None
-        return tuple(made for one in items if (made := make(one)) is not None)
-
-    def _floats(self, row: Row, name: str) -> Floats | None:
-        values = self._value(row, name)
-        if values is None:
-            return None
-        if not isinstance(values, list) or not all(map(is_number, values)):
-            bad = (
-                next((one for one in values if not is_number(one)), None)
-                if isinstance(values, list)
-                else values
-            )
-            self._told(f"'{name}' must be a list of finite numbers; {short(bad)} is not")
-            return None
-        return tuple(map(float, values))
-
-    def _classes(self, row: Row, name: str) -> Classes | None:
-        values = self._value(row, name)
-        if values is None:
-            return None
-        if not isinstance(values, dict) or not all(map(is_number, values.values())):
-            self._told(f'\'{name}\' must be an object like {{"POS": 0.9, "NEG": 0.1}}, not {short(values)}')
-            return None
-        return {label: float(value) for label, value in values.items()}
-
-    def _name(self, row: Row, name: str, *, needed: bool = True) -> str | None:
-        value = self._value(row, name, needed=needed)
-        if value is None or (isinstance(value, str) and value):
-            return value
-        self._told(f"'{name}' must be text, not {short(value)}")
-        return None
-
-    def _whole(self, row: Row, name: str, *, needed: bool = True) -> int | None:
-        value = self._value(row, name, needed=needed)
-        if value is None or type(value) is int:
-            return value
-        self._told(f"'{name}' must be a whole number, not {short(value)}")
-        return None
-
-    def _value(self, row: Row, name: str, *, needed: bool = False) -> Any:
-        value = row.get(name)
-        if value is None and needed:
-            self._told(f"'{name}' is missing")
-        elif value is None and name in row:
-            self.tell(f"'{name}' is null; leave it out", docid=self.docid, harmless=True)
-        return value
-
-    def _known(self, row: Row, keys: Mapping[str, str], whose: str) -> None:
-        for key in row.keys() - keys.keys():
-            near = get_close_matches(key, keys, n=1)
-            hint = f"did you mean '{near[0]}'?" if near else f"it has {', '.join(keys)}"
-            self._told(f"{short(key)} is no field of {whose}; {hint}")
-
-    def _told(self, text: str) -> None:
-        self.tell(text, docid=self.docid)
 
 
 def read_submission(path: Path) -> Iterator[Instance]:
-    """The lines of a submission, one at a time; a key nobody knows or a value of a wrong type is an error.
+    """The lines of a submission, one at a time; an unknown key or a value of a wrong type is an error.
 
-    Whether they fit the data is what `validate` tells. A part that is null is one that is left out.
+    A null value is read as left out. Whether the lines fit the data is checked by `validate`.
     """
-    parser, empty = Parser(), True
+    parser, empty = InstanceParser(), True
     for place, row in json_rows(Path(path)):
         with row_at(place):
             empty = False
@@ -235,47 +160,92 @@ def read_submission(path: Path) -> Iterator[Instance]:
 
 
 def write_submission(path: Path, instances: Iterable[Instance]) -> int:
-    """Write the lines as they come, whole or not at all; floats come back from the file bit for bit."""
+    """Write the lines atomically and return their number; floats are read back bit for bit."""
     count = 0
 
     def write(draft: Path) -> None:
         nonlocal count
         with draft.open("w", encoding="utf-8", newline="\n") as file:
             for instance in instances:
-                file.write(as_line(instance))
+                file.write(_as_line(instance))
                 count += 1
 
     replace_file(Path(path), write)
     return count
 
 
-def as_line(instance: Instance) -> str:
-    """The instance as a line of JSON."""
+def _as_line(instance: Instance) -> str:
     try:
-        return json.dumps(row_of(instance), ensure_ascii=False, allow_nan=False) + "\n"
+        return json.dumps(as_json(instance), ensure_ascii=False, allow_nan=False) + "\n"
     except ValueError:
         raise UserError(
             f"annotation '{instance.annotation_id}': a score or probability is not a finite number"
         ) from None
 
 
-def row_of(instance: Instance) -> dict[str, Any]:
-    """The instance under the names of the file; what is None is left out."""
-    return _named(instance, INSTANCE_KEYS)
-
-
-def _named(part: Any, keys: Mapping[str, str]) -> dict[str, Any]:
-    values = {key: getattr(part, name) for key, name in keys.items()}
-    return {key: _plain(value) for key, value in values.items() if value is not None}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Span):
-        return _named(value, SPAN_KEYS)
-    if isinstance(value, Thresholded):
-        return _named(value, THRESHOLD_KEYS)
-    if isinstance(value, DocumentRationale):
-        return _named(value, DOCUMENT_KEYS)
+def as_json(value: Any) -> Any:
+    """An instance, or a part of one, under the keys of the file; None values are left out."""
+    if type(value) in FIELDS:
+        values = {key: getattr(value, spec.name) for key, spec in FIELDS[type(value)].items()}
+        return {key: as_json(item) for key, item in values.items() if item is not None}
     if isinstance(value, tuple):
-        return list(value) if value and isinstance(value[0], float) else [_plain(one) for one in value]
+        # One score per token, thousands of them: not worth a call each.
+        is_scores = value and isinstance(value[0], float)
+        return list(value) if is_scores else [as_json(item) for item in value]
     return dict(value) if isinstance(value, Mapping) else value
+
+
+def _raise_fault(text: str, docid: str | None) -> NoReturn:
+    raise UserError(text if docid is None else f"document '{docid}': {text}")
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceParser:
+    """Builds instances from JSON objects; reports each fault with the id of its document, if it is in one.
+
+    With a `report` that returns, parsing goes on and the bad part is left out.
+    """
+
+    report: Callable[[str, str | None], None] = _raise_fault
+    null_is_fault: bool = False
+
+    def instance(self, row: JsonObject, place: str = "") -> Instance:
+        """The instance of one line."""
+        values = {"annotation_id": "", "rationales": (), **self._values(row, Instance, None)}
+        return Instance(**values, place=place)
+
+    def _object(self, row: JsonObject, kind: type, docid: str | None) -> Any:
+        """A part of an instance; None if it lacks something required."""
+        if kind is DocumentRationale and isinstance(row.get("docid"), str):
+            docid = row["docid"] or None
+        values = self._values(row, kind, docid)
+        required = (spec.name for spec in FIELDS[kind].values() if spec.required)
+        return kind(**values) if all(name in values for name in required) else None
+
+    def _values(self, row: JsonObject, kind: type, docid: str | None) -> dict[str, Any]:
+        """The sound values of an object, by attribute."""
+        fields, values = FIELDS[kind], dict[str, Any]()
+        for key in [key for key in row if key not in fields]:
+            near = get_close_matches(key, fields, n=1)
+            hint = f"did you mean '{near[0]}'?" if near else f"it has {', '.join(fields)}"
+            self.report(f"{short(key)} is no field of {TITLES[kind]}; {hint}", docid)
+        for key, spec in fields.items():
+            if row.get(key) is None:
+                self._check_absent(key, spec, row, docid)
+                continue
+            try:
+                value = spec.parse(row[key])
+            except UserError as error:
+                self.report(f"'{key}' {error}", docid)
+                continue
+            if spec.items is not None:
+                parts = [self._object(item, spec.items, docid) for item in value]
+                value = tuple(part for part in parts if part is not None)
+            values[spec.name] = value
+        return values
+
+    def _check_absent(self, key: str, spec: FileField, row: JsonObject, docid: str | None) -> None:
+        if spec.required:
+            self.report(f"'{key}' is missing", docid)
+        elif key in row and self.null_is_fault:
+            self.report(f"'{key}' is null; leave it out", docid)

@@ -2,141 +2,172 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from math import isnan
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unirex.data.example import Example
+from unirex.data.example import CharSpan
 from unirex.data.formats.eraser_files import Document
-from unirex.eraser.gold import Gold
+from unirex.data.rationales import words
+from unirex.eraser.gold import GoldData
 from unirex.errors import UserError
-from unirex.evaluation.records import Record
-from unirex.evaluation.words import Numbers, Words, own_words
 
-Word = Literal["max", "mean", "first"]
-Locate = Callable[[str, Sequence[str]], "list[Words]"]  # from an example's id and segments
+Numbers = NDArray[np.int64]
+WordPooling = Literal["max", "mean", "first"]
 
 
 @dataclass(frozen=True, slots=True)
-class EraserWords:
-    """Finds the documents of ERASER data in examples that were read from it."""
+class DocumentWords:
+    """The words of one document, as character offsets in the segment that holds it."""
 
-    gold: Gold
+    docid: str
+    segment: int
+    starts: Numbers  # [n]
+    ends: Numbers
 
-    def __call__(self, name: str, segments: Sequence[str]) -> list[Words]:
-        """The documents of an annotation, by their texts; a segment that is none (a query) is passed over."""
-        if name not in self.gold.annotations:
-            raise UserError(f"the ERASER data has no annotation '{name}'; name the right folder and split")
-        documents = {
-            docid: one for docid in self._docids(name) if (one := self.gold.document(docid)) is not None
-        }
-        found = list(_alone(documents, segments)) or list(_together(documents, segments))
-        if not found:
-            raise UserError(
-                f"no text of example '{name}' is a document of its annotation ({', '.join(documents)}); "
-                "give the folder it was read from"
-            )
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def tokens(self) -> list[tuple[int, int, int]]:
+        """Segment, start and end of each word."""
+        offsets = zip(self.starts.tolist(), self.ends.tolist(), strict=True)
+        return [(self.segment, start, end) for start, end in offsets]
+
+    def overlaps(self, spans: Numbers) -> tuple[Numbers, Numbers]:
+        """Numbers of the character spans [m, 2] and of the words that overlap, pair by pair."""
+        # Words are in order and apart, so a span overlaps a run of them: `counts` words from `first` on.
+        first = np.searchsorted(self.ends, spans[:, 0], side="right")
+        counts = np.maximum(np.searchsorted(self.starts, spans[:, 1], side="left") - first, 0)
+        before = np.cumsum(counts) - counts
+        return (
+            np.repeat(np.arange(len(spans)), counts),
+            np.arange(counts.sum()) + np.repeat(first - before, counts),
+        )
+
+    def in_spans(self, spans: Iterable[CharSpan]) -> NDArray[np.bool_]:
+        """Which words overlap any of the spans of their segment."""
+        found = np.zeros(len(self), dtype=bool)
+        found[self.overlaps(_pairs(spans))[1]] = True
         return found
 
-    def _docids(self, name: str) -> dict[str, None]:
-        # The annotations of e-SNLI name only those of the two that have evidence.
-        pair = [docid for docid in (f"{name}_premise", f"{name}_hypothesis") if self.gold.document(docid)]
-        return dict.fromkeys((*pair, *self.gold.annotations[name].docids))
+    def in_tokens(self, tokens: Iterable[tuple[int, int, int]]) -> NDArray[np.bool_]:
+        """Which words overlap any of the tokens (segment, start, end)."""
+        return self.in_spans((start, end) for segment, start, end in tokens if segment == self.segment)
+
+    def sentences(self, text: str) -> Numbers:
+        """The number of the line that each word stands on, blank lines not counted."""
+        ends = np.array([number for number, char in enumerate(text) if char == "\n"], dtype=np.int64)
+        return np.unique(np.searchsorted(ends, self.starts), return_inverse=True)[1].astype(np.int64)
 
 
-def _alone(documents: dict[str, Document], segments: Sequence[str]) -> Iterator[Words]:
-    """Documents that are a segment of their own; of documents with the same text, each once."""
+def segment_words(name: str, segments: Sequence[str]) -> list[DocumentWords]:
+    """Each segment of the example `name` as a document of blank-separated words.
+
+    The docids are `ID_0`, `ID_1`, … for the example `ID`, or just `ID` if it has one segment. Segments
+    without a word are no documents.
+    """
+    ids = [name] if len(segments) == 1 else [f"{name}_{number}" for number in range(len(segments))]
+    documents = []
+    for number, (docid, text) in enumerate(zip(ids, segments, strict=True)):
+        offsets = _pairs(words(text))
+        if len(offsets):
+            documents.append(DocumentWords(docid, number, offsets[:, 0], offsets[:, 1]))
+    return documents
+
+
+def _pairs(spans: Iterable[CharSpan]) -> Numbers:
+    return np.array(list(spans), dtype=np.int64).reshape(-1, 2)
+
+
+def eraser_words(gold: GoldData, name: str, segments: Sequence[str]) -> list[DocumentWords]:
+    """The documents of annotation `name`, found by their texts in the segments of the example read from it.
+
+    A segment that is no document, such as a query, is skipped.
+    """
+    if name not in gold.annotations:
+        raise UserError(f"the ERASER data has no annotation '{name}'; name the right folder and split")
+    documents = _documents(gold, name)
+    placed = list(_separate(documents, segments)) or list(_joined(documents, segments))
+    if not placed:
+        raise UserError(
+            f"no text of example '{name}' is a document of its annotation ({', '.join(documents)}); "
+            "give the folder it was read from"
+        )
+    return placed
+
+
+def _documents(gold: GoldData, name: str) -> dict[str, Document]:
+    # An annotation of e-SNLI names only those of its two documents that have evidence.
+    docids = (f"{name}_premise", f"{name}_hypothesis", *gold.annotations[name].docids)
+    documents = {docid: gold.document(docid) for docid in docids}
+    return {docid: document for docid, document in documents.items() if document is not None}
+
+
+def _separate(documents: dict[str, Document], segments: Sequence[str]) -> Iterator[DocumentWords]:
+    """Documents that are a segment each; of documents with the same text, each is used once."""
     left = dict(documents)
     for number, text in enumerate(segments):
         docid = next((docid for docid, document in left.items() if document.text == text), None)
         if docid is not None:
-            yield document_words(docid, number, left.pop(docid), 0)
+            yield document_words(docid, number, left.pop(docid))
 
 
-def _together(documents: dict[str, Document], segments: Sequence[str]) -> Iterator[Words]:
+def _joined(documents: dict[str, Document], segments: Sequence[str]) -> Iterator[DocumentWords]:
     """Documents that make up the first segment, one after another."""
-    if not segments or segments[0] != "\n".join(one.text for one in documents.values()):
+    if not segments or segments[0] != "\n".join(document.text for document in documents.values()):
         return
-    before = 0
+    offset = 0
     for docid, document in documents.items():
-        yield document_words(docid, 0, document, before)
-        before += len(document.text) + 1
+        yield document_words(docid, 0, document, offset)
+        offset += len(document.text) + 1
 
 
-def document_words(docid: str, segment: int, document: Document, before: int = 0) -> Words:
-    """The words of a document that begins so many characters into a segment."""
+def document_words(docid: str, segment: int, document: Document, offset: int = 0) -> DocumentWords:
+    """The words of a document that begins `offset` characters into its segment."""
+    # Tokens are one character apart; `starts` has one more entry, for where the next token would begin.
     starts = np.frombuffer(document.starts, dtype=np.dtype("L")).astype(np.int64)
-    return Words(docid, segment, starts[:-1] + before, starts[1:] - 1 + before)
+    return DocumentWords(docid, segment, starts[:-1] + offset, starts[1:] - 1 + offset)
 
 
 def word_scores(
-    one: Words, tokens: Sequence[tuple[int, int, int]], scores: Sequence[float], *, word: Word, unread: float
+    document: DocumentWords,
+    tokens: Sequence[tuple[int, int, int]],
+    scores: Sequence[float],
+    *,
+    pooling: WordPooling,
+    unread: float,
 ) -> NDArray[np.float64]:
-    """One score a word, from the tokens it is made of: the highest, the mean, or the first.
+    """One score per word from the tokens it overlaps: the highest, the mean, or the first.
 
-    `unread` is for words that no token is part of, as those beyond what the encoder could take.
+    `unread` is for words without a token, such as those beyond the encoder's length.
     """
-    places = np.array(tokens, dtype=np.int64).reshape(-1, 3)
-    here = places[:, 0] == one.segment
-    numbers, own = one.touched(places[here, 1:])
-    values = np.asarray(scores, dtype=np.float64)[here][numbers]
-    read = np.zeros(len(one), dtype=bool)
-    read[own] = True
-    return np.where(read, JOIN[word](values, own, len(one)), unread)
+    offsets = np.array(tokens, dtype=np.int64).reshape(-1, 3)
+    here = offsets[:, 0] == document.segment
+    token_numbers, word_numbers = document.overlaps(offsets[here, 1:])
+    values = np.asarray(scores, dtype=np.float64)[here][token_numbers]
+    read = np.zeros(len(document), dtype=bool)
+    read[word_numbers] = True
+    return np.where(read, POOLINGS[pooling](values, word_numbers, len(document)), unread)
 
 
-def _highest(values: NDArray[np.float64], own: Numbers, count: int) -> NDArray[np.float64]:
-    found = np.full(count, -np.inf)
-    np.maximum.at(found, own, values)
-    return found
+def _highest(values: NDArray[np.float64], word_numbers: Numbers, count: int) -> NDArray[np.float64]:
+    highest = np.full(count, -np.inf)
+    np.maximum.at(highest, word_numbers, values)
+    return highest
 
 
-def _mean(values: NDArray[np.float64], own: Numbers, count: int) -> NDArray[np.float64]:
-    parts = np.maximum(np.bincount(own, minlength=count), 1)
-    return np.asarray(np.bincount(own, weights=values, minlength=count) / parts)
+def _mean(values: NDArray[np.float64], word_numbers: Numbers, count: int) -> NDArray[np.float64]:
+    tokens = np.maximum(np.bincount(word_numbers, minlength=count), 1)
+    return np.asarray(np.bincount(word_numbers, weights=values, minlength=count) / tokens)
 
 
-def _first(values: NDArray[np.float64], own: Numbers, count: int) -> NDArray[np.float64]:
-    found = np.zeros(count)
-    found[own[::-1]] = values[::-1]  # of several assignments the last one stays
-    return found
+def _first(values: NDArray[np.float64], word_numbers: Numbers, count: int) -> NDArray[np.float64]:
+    first = np.zeros(count)
+    first[word_numbers[::-1]] = values[::-1]  # of several assignments to a word the last one stays
+    return first
 
 
-JOIN = {"max": _highest, "mean": _mean, "first": _first}
-
-
-def nearest_budget(records: Iterable[Record], gold: Gold | None = None) -> float | None:
-    """Of the records' budgets that which is nearest to the mean share people mark; None if none was tried."""
-    if isinstance(records, Iterator):
-        raise UserError("records come from an iterator, which can be read only once; give a budget.")
-    first = next(iter(records), None)
-    if first is None or not first.views:
-        return None
-    share = mean_share(records) if gold is None else gold.mean_share()
-    if isnan(share):
-        raise UserError("nobody marked a rationale, so no budget is nearest to what people mark; give one.")
-    return min(first.budgets, key=lambda one: abs(one - share))
-
-
-def mean_share(records: Iterable[Record]) -> float:
-    """The mean share of the tokens that people mark, in per cent, over records with marks; NaN for none."""
-    marked = [one.gold for record in records for one in record.sequences[:1] if one.gold and any(one.gold)]
-    return 100 * sum(sum(gold) / len(gold) for gold in marked) / len(marked) if marked else float("nan")
-
-
-def human_budget(examples: Iterable[Example]) -> float:
-    """The mean share of their words that people mark, in whole per cent; NaN if nobody marked any."""
-    shares = [share for example in examples if (share := _share(example))]
-    return float(max(1, round(100 * sum(shares) / len(shares)))) if shares else float("nan")
-
-
-def _share(example: Example) -> float:
-    """Of the words in segments with marks."""
-    spans = example.rationale or ()
-    marks = [one.marked(spans[one.segment]) for one in own_words(example.id, example.segments) if spans]
-    marked = [some for some in marks if some.any()]
-    return float(np.concatenate(marked).mean()) if marked else 0.0
+POOLINGS = {"max": _highest, "mean": _mean, "first": _first}

@@ -1,6 +1,6 @@
 """Every fault of a submission is named with its line, annotation, document and remedy.
 
-One hand-written file for each; beside what the strict validator says, whether the official one lets it pass.
+One spoilt file for each. Many of these faults pass the official validator: docs/eraser.md lists them.
 """
 
 import pytest
@@ -77,18 +77,11 @@ def twice(rows):
     rows[0]["rationales"].append({**entry(rows), "hard_rationale_predictions": []})
 
 
-def another_document(rows, **changes):
-    rows[0]["rationales"].append({**entry(rows, 1), **changes})
+def another_document_without(name):
+    def change(rows):
+        rows[0]["rationales"].append({key: value for key, value in entry(rows, 1).items() if key != name})
 
-
-def without_soft(rows):
-    another_document(rows)
-    del rows[0]["rationales"][1]["soft_rationale_predictions"]
-
-
-def without_sentences(rows):
-    another_document(rows)
-    del rows[0]["rationales"][1]["soft_sentence_predictions"]
+    return change
 
 
 def new_threshold(rows):
@@ -100,7 +93,7 @@ def double_threshold(rows):
         row["thresholded_scores"].append(row["thresholded_scores"][0])
 
 
-REFUSED = {  # what the official validator refuses too: the change, the strict words
+FAULTS = {  # the change, and a part of the message
     "duplicate annotation": (repeat, "4: annotation 'a': the annotation is there twice, first at"),
     "overlapping spans": (hard((0, 3), (2, 4)), "document 'd1': spans 0 to 3 and 2 to 4 overlap"),
     "a span inside another": (hard((0, 6), (2, 3)), "spans 0 to 6 and 2 to 3 overlap"),
@@ -116,7 +109,7 @@ REFUSED = {  # what the official validator refuses too: the change, the strict w
     "comp is no object": (spoil(**{COMP: 0.5}), f"'{COMP}' must be an object"),
     "suff is no object": (spoil(**{SUFF: "x"}), f"'{SUFF}' must be an object"),
     "class without scores": (
-        every(without("classification_scores", SUFF, "thresholded_scores")),
+        without("classification_scores", SUFF, "thresholded_scores"),
         "classification without classification_scores",
     ),
     "scores without class": (
@@ -166,11 +159,11 @@ REFUSED = {  # what the official validator refuses too: the change, the strict w
         "1: thresholded_scores is on 2 of 3 lines",
     ),
     "soft tokens for some documents": (
-        without_soft,
+        another_document_without("soft_rationale_predictions"),
         "soft_rationale_predictions for 1 of 2 documents; give all of them or none",
     ),
     "soft sentences for some documents": (
-        without_sentences,
+        another_document_without("soft_sentence_predictions"),
         "soft_sentence_predictions for 1 of 2 documents",
     ),
     "unknown document": (
@@ -192,9 +185,6 @@ REFUSED = {  # what the official validator refuses too: the change, the strict w
     "no JSON": (lambda rows: rows.insert(1, "{"), "2: not valid JSON"),
     "a list": (lambda rows: rows.insert(1, "[]"), "2: a line must be a JSON object"),
     "no lines": (lambda rows: rows.clear(), "there are no lines"),
-}
-
-ACCEPTED = {  # what the official validator lets pass
     "the same span twice": (
         hard((1, 3), (1, 3)),
         "1: annotation 'a', document 'd1': span 1 to 3 is there twice",
@@ -281,33 +271,16 @@ def written(tmp_path, change):
 
 def test_a_sound_submission_has_no_faults(tmp_path, gold):
     path = written(tmp_path, lambda rows: None)
-    assert validate(path, gold) == validate(path, gold, mirror=True) == []
-    assert (
-        validate(read_submission(path), gold)
-        == validate(list(read_submission(path)), gold, mirror=True)
-        == []
-    )
+    assert validate(path, gold) == validate(read_submission(path), gold) == []
 
 
-@pytest.mark.parametrize("case", {**REFUSED, **ACCEPTED})
-def test_the_strict_validator_names_the_fault(tmp_path, gold, case):
-    change, message = {**REFUSED, **ACCEPTED}[case]
+@pytest.mark.parametrize("case", FAULTS)
+def test_the_fault_is_named(tmp_path, gold, case):
+    change, message = FAULTS[case]
     path = written(tmp_path, change)
     found = [str(fault) for fault in validate(path, gold)]
     assert any(message in one for one in found), found
     assert all(one.startswith(str(path)) for one in found)  # each has its place
-
-
-@pytest.mark.parametrize("case", REFUSED)
-def test_the_mirror_refuses_what_the_official_validator_refuses(tmp_path, gold, case):
-    path = written(tmp_path, REFUSED[case][0])
-    found = validate(path, gold, mirror=True)
-    assert found and all(str(fault) for fault in found)
-
-
-@pytest.mark.parametrize("case", ACCEPTED)
-def test_the_mirror_accepts_what_the_official_validator_accepts(tmp_path, gold, case):
-    assert validate(written(tmp_path, ACCEPTED[case][0]), gold, mirror=True) == []
 
 
 def test_all_faults_are_told_not_only_the_first(tmp_path, gold):
@@ -320,11 +293,6 @@ def test_all_faults_are_told_not_only_the_first(tmp_path, gold):
         "4: annotation 'a', document 'd1': span 4 to 2 is empty",
         "4: annotation 'a', document 'd1': span 0 to 9 ends beyond the document's 6 tokens",
     ]
-
-
-def test_the_mirror_says_where_the_official_validator_breaks_down(tmp_path, gold):
-    (fault,) = validate(written(tmp_path, spoil_entry(docid=None)), gold, mirror=True)
-    assert (fault.id, fault.text) == ("a", "the official validator stops here with KeyError: \"'docid'\"")
 
 
 def test_other_classes_may_be_named(tmp_path, gold):
