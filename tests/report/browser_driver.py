@@ -1,20 +1,20 @@
-"""A real browser under a test's hands: the DevTools protocol over a pipe, with the standard library alone."""
+"""A real browser under a test's hands, by the DevTools protocol over a pipe."""
 
 from __future__ import annotations
 
 import base64
+import io
 import json
 import os
 import select
 import shutil
-import struct
 import subprocess
 import time
-import zlib
 from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 CHROMIUM = shutil.which("chromium")
 FLAGS = """--headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking
@@ -31,9 +31,8 @@ class Browser:
         theirs_in, self.out = os.pipe()
         self.inp, theirs_out = os.pipe()
 
-        def as_three_and_four() -> (
-            None
-        ):  # the numbers Chromium expects; by way of others, should they be taken
+        def as_three_and_four() -> None:
+            """The numbers Chromium expects; by way of copies, as 3 or 4 may be in use."""
             first, second = os.dup(theirs_in), os.dup(theirs_out)
             os.dup2(first, 3)
             os.dup2(second, 4)
@@ -159,55 +158,16 @@ class Browser:
 
     def size(self, width: int, height: int) -> None:
         """How large the window is."""
-        self.ask(
-            "Emulation.setDeviceMetricsOverride",
-            width=width,
-            height=height,
-            deviceScaleFactor=1,
-            mobile=False,
-        )
+        scale = {"deviceScaleFactor": 1, "mobile": False}
+        self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height, **scale)
 
     def media(self, *, dark: bool = False, printed: bool = False) -> None:
         """Light or dark, on a screen or on paper."""
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.ask("Emulation.setEmulatedMedia", media="print" if printed else "screen", features=[scheme])
 
-    def picture(self, path: Path) -> bytes:
-        """What the window shows, as a PNG."""
+    def pixels(self) -> list[tuple[int, int, int]]:
+        """The colours of what the window shows, row by row."""
         content = base64.b64decode(self.ask("Page.captureScreenshot", format="png")["data"])
-        path.write_bytes(content)
-        return content
-
-
-def pixels(png: bytes) -> list[tuple[int, int, int]]:
-    """The colours of a picture, row by row."""
-    chunks, at = {}, 8
-    while at < len(png):
-        (size,), kind = struct.unpack(">I", png[at : at + 4]), png[at + 4 : at + 8]
-        chunks[kind] = chunks.get(kind, b"") + png[at + 8 : at + 8 + size]
-        at += 12 + size
-    width, height, depth, colour = struct.unpack(">IIBB", chunks[b"IHDR"][:10])
-    assert depth == 8 and colour in (2, 6)
-    step = 3 if colour == 2 else 4
-    data, stride, above = zlib.decompress(chunks[b"IDAT"]), width * step, bytes(width * step)
-    found = []
-    for row in range(height):
-        start = row * (stride + 1)
-        above = _unfiltered(data[start], bytearray(data[start + 1 : start + 1 + stride]), above, step)
-        found += zip(above[0::step], above[1::step], above[2::step], strict=True)
-    return found
-
-
-def _unfiltered(kind: int, line: bytearray, above: bytes, step: int) -> bytes:
-    """One line of a PNG: each byte is written as its difference from those to the left and above."""
-    for at in range(len(line)) if kind else ():
-        left, up = line[at - step] if at >= step else 0, above[at]
-        corner = above[at - step] if at >= step else 0
-        guess = (0, left, up, (left + up) // 2, _paeth(left, up, corner))[kind]
-        line[at] = (line[at] + guess) & 255
-    return bytes(line)
-
-
-def _paeth(left: int, up: int, corner: int) -> int:
-    near = left + up - corner
-    return min((left, up, corner), key=lambda one: abs(near - one))
+        data = Image.open(io.BytesIO(content)).convert("RGB").tobytes()
+        return list(zip(data[0::3], data[1::3], data[2::3], strict=True))

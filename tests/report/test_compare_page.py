@@ -6,17 +6,17 @@ import re
 
 from page_reader import Page
 
+from unirex.report.browser_data import ComparedExample, MethodAnswer
 from unirex.report.compare_page import Section, compare_page
 from unirex.report.figures import Figure, canvas
 from unirex.report.grid import Cell, Grid, Head
-from unirex.report.shown import Answer, Shown
 
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
 
 
 def shown(text="a witty film"):
-    answer = Answer("pos", 0.9, ((0, 0, 1, 3, False), (0, 2, 7, 8, True)))
-    return Shown("text-1", (text,), None, "pos", ((0, 2, 7),), {EVIL: answer, "b": answer})
+    answer = MethodAnswer("pos", 0.9, ((0, 0, 1, 3, False), (0, 2, 7, 8, True)))
+    return ComparedExample("text-1", (text,), None, "pos", ((0, 2, 7),), {EVIL: answer, "b": answer})
 
 
 def drawn():

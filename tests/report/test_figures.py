@@ -8,16 +8,17 @@ import pytest
 
 from unirex.metrics.calibration import BinRow
 from unirex.report import plots
-from unirex.report.figures import COLOURS, INK, Figure, Look, heat, names
-from unirex.report.plots import Line, Panel, Point, Reliability
+from unirex.report.figures import COLOURS, INK, Figure, SystemStyle, short_names
+from unirex.report.plots import LinePanel, Point, Reliability, Series
 
 EVIL = "<script>alert('$x_{$')</script>\x1b é 漢 🎲"
 NUMBERS = [(0.1, 0.05, 0.15), (0.2, 0.1, 0.3), (0.25, nan, nan)]
 
 
 def drawings(name=EVIL):
-    line = Line(name, NUMBERS, 0)
-    panel = Panel("Comp ↑", "tokens", "", ["1 %", "5 %", "10 %"], [line, Line(name, NUMBERS, 0, floor=True)])
+    line = Series(name, NUMBERS, 0)
+    floor = Series(name, NUMBERS, 0, floor=True)
+    panel = LinePanel("Comp ↑", "tokens", "", ["1 %", "5 %", "10 %"], [line, floor])
     bins = [BinRow(0.5, 0.6, 3, 0.55, 0.3), BinRow(0.9, 1.0, 7, 0.95, 0.9)]
     points = [Point(name, NUMBERS, 0, True), Point("_hidden", NUMBERS, 1, False)]
     return {
@@ -25,9 +26,9 @@ def drawings(name=EVIL):
         "trade_off": lambda: plots.trade_off(points, ["Acc", "CSD", "AUPRC"]),
         "reliability": lambda: plots.reliability([Reliability(name, bins, 0.1, 3)] * 5),
         "dots": lambda: plots.dots(
-            [name, "pos", "neutral"], [line, Line("_hidden", NUMBERS, 1)], across="F1"
+            [name, "pos", "neutral"], [line, Series("_hidden", NUMBERS, 1)], across="F1"
         ),
-        "heat": lambda: heat(
+        "heat": lambda: plots.heat_map(
             [("Same label", [[1.0, 0.4], [0.4, 1.0]]), ("Same words", [[1.0, nan], [nan, 1.0]])], [name, "b"]
         ),
     }
@@ -67,9 +68,9 @@ def test_ids_of_two_figures_never_meet():
 
 
 def test_systems_are_told_apart_without_colour():
-    looks = [(Look(order).marker, str(Look(order).dash)) for order in range(20)]
+    looks = [(SystemStyle(order).marker, str(SystemStyle(order).dash)) for order in range(20)]
     assert len(set(looks)) == 20
-    assert len({(Look(order).colour, str(Look(order).dash)) for order in range(20)}) == 20
+    assert len({(SystemStyle(order).colour, str(SystemStyle(order).dash)) for order in range(20)}) == 20
 
 
 def test_a_name_that_starts_with_an_underscore_is_in_the_legend():
@@ -78,15 +79,15 @@ def test_a_name_that_starts_with_an_underscore_is_in_the_legend():
 
 
 def test_long_names_are_cut_but_stay_apart():
-    short = names(["a" * 40 + "x", "a" * 40 + "y", "b"])
+    short = short_names(["a" * 40 + "x", "a" * 40 + "y", "b"])
     assert len(set(short)) == 3 and max(map(len, short)) <= 34
 
 
 def test_a_tight_figure_is_drawn_without_a_warning(recwarn):
     table = [[1.0, 0.4], [0.4, 1.0]]
     for draw in (
-        lambda: heat([("Same label", table), ("Same words", table)], ["W" * 200, "M" * 200]),
-        lambda: plots.dots(["a", "b"], [Line("W" * 300, NUMBERS[:2], 0)], across="F1", texts=[3, 7]),
+        lambda: plots.heat_map([("Same label", table), ("Same words", table)], ["W" * 200, "M" * 200]),
+        lambda: plots.dots(["a", "b"], [Series("W" * 300, NUMBERS[:2], 0)], across="F1", texts=[3, 7]),
     ):
         Figure("x", "T", "C", draw).inline()
     assert not recwarn.list
@@ -94,7 +95,7 @@ def test_a_tight_figure_is_drawn_without_a_warning(recwarn):
 
 def test_how_many_texts_stand_behind_a_mark_is_shown():
     shown = Figure(
-        "x", "T", "C", lambda: plots.dots(["a"], [Line("m", NUMBERS[:1], 0)], across="F1", texts=[41])
+        "x", "T", "C", lambda: plots.dots(["a"], [Series("m", NUMBERS[:1], 0)], across="F1", texts=[41])
     )
     assert "(n = 41)" in shown.inline()
     bins = [BinRow(0.5, 0.6, 37, 0.55, 0.3), BinRow(0.9, 1.0, 71, 1.0, 1.0)]

@@ -111,3 +111,32 @@ def test_names_cannot_steer_the_terminal_nor_break_markdown():
 def test_an_unknown_format_is_named():
     with pytest.raises(UserError, match="unknown format 'latx'; did you mean 'latex'"):
         grid().written("latx")
+
+
+def marked():
+    cell = Cell("0.000", mark="†", numbers={"": 0.0})
+    other = Cell("0.100", strong=True, numbers={"": 0.1})
+    body = [[Cell("fresh"), cell], [Cell("slm"), other], [Cell("aa"), Cell("0.200", numbers={"": 0.2})]]
+    return Grid([Head("", "method"), Head("Suff ↓", "sufficiency")], body, "Said.", ["† By 100 %."], ["<b>."])
+
+
+def test_marks_hang_over_the_edge_like_stars():
+    lines = marked().text().splitlines()
+    assert lines[1:4] == ["fresh   0.000†", "slm     0.100*", "aa      0.200"]
+    assert lines[5:] == ["Said.", "† By 100 %.", "warning: <b>."]
+
+
+def test_marks_in_every_format():
+    assert "| fresh | 0.000† |" in marked().markdown()
+    latex = marked().latex()
+    assert r"fresh & 0.000$^{\dagger}$ \\" in latex
+    assert (
+        r"\footnotesize $^{\dagger}$ By 100 \%." in latex and r"Warning: \textless{}b\textgreater{}." in latex
+    )
+    assert latex.index(r"\end{tabular}") < latex.index("By 100") < latex.index(r"\end{table}")
+    html = marked().html()
+    assert "0.000<sup>†</sup>" in html and '<p class="warning" role="note">Warning: &lt;b&gt;.</p>' in html
+    assert html.index("Warning") < html.index("<table")
+    assert marked().csv().splitlines() == [
+        "method,sufficiency,note", "fresh,0.0,By 100 %.", "slm,0.1,", "aa,0.2,"
+    ]  # fmt: skip

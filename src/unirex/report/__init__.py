@@ -1,7 +1,6 @@
-"""Results and rationales, shown to people: tables, terminal and HTML."""
+"""Results and rationales, shown to people: tables, figures, terminal output and HTML pages."""
 
-from unirex.report.page import explanation_page
+from unirex.report.explanations import explanation_page, print_explanation, render
 from unirex.report.table import markdown, table
-from unirex.report.terminal import print_explanation, render
 
 __all__ = ["explanation_page", "markdown", "print_explanation", "render", "table"]

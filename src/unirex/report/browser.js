@@ -1,14 +1,14 @@
 "use strict";
 // Browses the examples of a comparison. The form is the state: every change of it filters all examples and
-// draws one page of them. Text enters the page only as text nodes. island.py says how the data are written.
+// draws one page of them. Text enters the page only as text nodes. browser_data.py describes the data.
 (() => {
   const LONG = 1500; // characters; a longer text scrolls in its own box
-  const MOMENT = 40; // milliseconds of drawing before the reader may have the browser back
-  const PAUSE = 250; // milliseconds before a view goes into the address: browsers refuse many changes at once
+  const MOMENT = 40; // milliseconds of drawing at a time, so that the page stays responsive
+  const PAUSE = 250; // milliseconds before a view goes into the address: browsers limit how often it may change
 
   // ---- The data -------------------------------------------------------------------------------------------
 
-  /** The rows as objects, and of each pair of methods the place of their overlap. */
+  /** The rows as objects, and each pair of methods with the index of its overlap. */
   function unpack({ labels, methods, rows }) {
     const examples = rows.map(([id, label, segments, choices, cuts, gold, answers, overlaps], number) => ({
       number, id, label, segments, choices: choices || null, cuts, gold, answers, overlaps, folded: null,
@@ -20,18 +20,18 @@
     return { labels, methods, examples, pairs };
   }
 
-  /** A text as it is searched: without case, and with every stretch of blanks as one. */
+  /** A text for searching: lower case, every run of whitespace as one blank. */
   const fold = (text) => text.normalize("NFC").toLowerCase().replace(/\s+/gu, " ");
 
-  /** All that can be searched of an example, made at the first search. */
+  /** The searchable text of an example, made at the first search. */
   function folded(example) {
     example.folded ??= fold([...example.segments, ...(example.choices ?? []), example.id].join("\n"));
     return example.folded;
   }
 
-  // ---- What is asked of an example ------------------------------------------------------------------------
+  // ---- Filters and orders ---------------------------------------------------------------------------------
 
-  /** 1 if the method is right, -1 if it is wrong, 0 if nobody can tell. */
+  /** 1 if the method is right, -1 if it is wrong, 0 if unknown. */
   function outcome(example, method) {
     const predicted = example.answers[method] ? example.answers[method][0] : -1;
     if (predicted < 0 || example.label < 0) return 0;
@@ -40,7 +40,7 @@
 
   const mean = (values) => values.reduce((sum, one) => sum + one, 0) / values.length;
 
-  /** Mean F1 of the words that each two of the pairs select, in per cent; null if there is nothing to compare. */
+  /** Mean over the pairs of the F1 of their selected words, in per cent; null if undefined for all. */
   function overlap(example, pairs) {
     const known = pairs.map(([, , place]) => example.overlaps[place]).filter((one) => one >= 0);
     return known.length ? mean(known) : null;
@@ -58,54 +58,54 @@
     return count ? apart / count : 0;
   }
 
-  /** Mean confidence of the methods; null if none tells. */
+  /** Mean confidence of the methods; null if unknown for all. */
   function confidence(example, methods) {
-    const told = methods.map((at) => example.answers[at]).filter((answer) => answer && answer[1] >= 0);
-    return told.length ? mean(told.map((answer) => answer[1])) : null;
+    const known = methods.map((at) => example.answers[at]).filter((answer) => answer && answer[1] >= 0);
+    return known.length ? mean(known.map((answer) => answer[1])) : null;
   }
 
   const OUTCOMES = {
-    some: (found) => found.includes(-1),
-    wrong: (found) => found.length > 0 && found.every((one) => one < 0),
-    right: (found) => found.length > 0 && found.every((one) => one > 0),
+    some: (outcomes) => outcomes.includes(-1),
+    wrong: (outcomes) => outcomes.length > 0 && outcomes.every((one) => one < 0),
+    right: (outcomes) => outcomes.length > 0 && outcomes.every((one) => one > 0),
   };
 
-  /** The questions the form asks, the cheapest first. */
-  function questions(wish, pairs) {
-    const asked = [];
-    if (wish.gold !== "") asked.push((one) => one.label === Number(wish.gold));
-    if (wish.marked) asked.push((one) => one.gold && one.gold.length > 0);
-    if (wish.says !== "") asked.push((one) => one.answers[wish.by] && one.answers[wish.by][0] === Number(wish.says));
-    if (wish.outcome !== "") {
-      const [how, method] = wish.outcome.split(":");
-      const methods = method === undefined ? wish.methods : [Number(method)];
-      asked.push((one) => OUTCOMES[how](methods.map((at) => outcome(one, at)).filter(Boolean)));
+  /** The filters that the form sets, the cheapest first. */
+  function filters(state, pairs) {
+    const made = [];
+    if (state.gold !== "") made.push((example) => example.label === Number(state.gold));
+    if (state.marked) made.push((example) => example.gold && example.gold.length > 0);
+    if (state.says !== "")
+      made.push(({ answers }) => answers[state.by] && answers[state.by][0] === Number(state.says));
+    if (state.outcome !== "") {
+      const [how, method] = state.outcome.split(":");
+      const methods = method === undefined ? state.methods : [Number(method)];
+      made.push((example) => OUTCOMES[how](methods.map((at) => outcome(example, at)).filter(Boolean)));
     }
-    if (wish.differ) asked.push((one) => dissent(one, pairs) > 0);
-    if (wish.overlap < 100)
-      asked.push((one) => { const found = overlap(one, pairs); return found !== null && found <= wish.overlap; });
-    if (wish.text) asked.push((one) => folded(one).includes(wish.text));
-    return asked;
+    if (state.differ) made.push((example) => dissent(example, pairs) > 0);
+    if (state.overlap < 100) made.push((example) => (overlap(example, pairs) ?? Infinity) <= state.overlap);
+    if (state.text) made.push((example) => folded(example).includes(state.text));
+    return made;
   }
 
-  /** What an order puts first has the smallest key; what has none comes last. */
+  /** Sort keys, the smallest first; examples without a value come last. */
   const ORDERS = {
-    disagreement: (one, { pairs }) => -1000 * dissent(one, pairs) + (overlap(one, pairs) ?? 100),
-    unsure: (one, { methods }) => confidence(one, methods) ?? Infinity,
-    sure: (one, { methods }) => -(confidence(one, methods) ?? -Infinity),
-    short: (one) => one.length,
-    long: (one) => -one.length,
+    disagreement: (example, { pairs }) => -1000 * dissent(example, pairs) + (overlap(example, pairs) ?? 100),
+    unsure: (example, { methods }) => confidence(example, methods) ?? Infinity,
+    sure: (example, { methods }) => -(confidence(example, methods) ?? -Infinity),
+    short: (example) => example.length,
+    long: (example) => -example.length,
   };
 
-  /** The examples that answer all questions, in the order asked for. */
-  function select(data, wish) {
-    const pairs = data.pairs.filter(([one, other]) => wish.methods.includes(one) && wish.methods.includes(other));
-    const asked = questions(wish, pairs), order = ORDERS[wish.sort];
-    const found = data.examples.filter((one) => asked.every((question) => question(one)));
+  /** The examples that pass all filters, in the chosen order. */
+  function select(data, state) {
+    const pairs = data.pairs.filter(([one, other]) => state.methods.includes(one) && state.methods.includes(other));
+    const made = filters(state, pairs), order = ORDERS[state.sort];
+    const found = data.examples.filter((example) => made.every((passes) => passes(example)));
     if (!order) return found;
-    const keyed = found.map((one) => [order(one, { pairs, methods: wish.methods }), one]);
+    const keyed = found.map((example) => [order(example, { pairs, methods: state.methods }), example]);
     keyed.sort(([a], [b]) => (a === b ? 0 : a < b ? -1 : 1)); // stable: equals stay as in the data
-    return keyed.map(([, one]) => one);
+    return keyed.map(([, example]) => example);
   }
 
   // ---- Drawing --------------------------------------------------------------------------------------------
@@ -119,7 +119,7 @@
 
   function makeAuto(tag, className, ...children) {
     const made = make(tag, className, ...children);
-    made.dir = "auto"; // somebody else's text may run from right to left
+    made.dir = "auto"; // the text may run from right to left
     return made;
   }
 
@@ -139,7 +139,7 @@
     return at < 0 ? name : `${name} · ${example.choices[at]}`;
   }
 
-  /** Where the words of a text stand and how each looks; words without a look are left out. */
+  /** The words of a text that have a shade or are selected, with their positions. */
   function looks(cuts, signs) {
     const found = [];
     for (let at = 0, end = 0; 2 * at < cuts.length; at++) {
@@ -163,7 +163,7 @@
         const from = Math.max(start, done);
         done = Math.min(end, to);
         parent.append(make(selected ? "mark" : "span", level ? `s${level}` : "", text.slice(from, done)));
-        if (end > to) return; // the rest of the word is on the other side
+        if (end > to) return; // the rest of the word is outside this mark
         next++;
       }
       if (to > done) parent.append(text.slice(done, to));
@@ -184,7 +184,7 @@
     return box;
   }
 
-  /** The text as one method sees it, or with its gold marks alone. */
+  /** The text with the words of one method, or with its gold marks alone. */
   function passage(example, answer) {
     const texts = example.segments.map((text, at) => [text, at]);
     if (answer && answer[3] >= 0) texts.push([example.choices[answer[3]], example.segments.length + answer[3]]);
@@ -221,7 +221,7 @@
     return made;
   }
 
-  /** What the data say: the label, and whether there was nothing to mark. */
+  /** The gold label, and a note if there was nothing to mark. */
   function facts(data, example) {
     const made = make("p", "verdict");
     if (example.label >= 0) {
@@ -238,7 +238,7 @@
     return make("ul", "choices", ...items);
   }
 
-  /** How far the shown methods agree. */
+  /** Agreement of the shown methods. */
   function agreement(example, pairs) {
     const found = overlap(example, pairs), made = make("p", "agreement");
     if (dissent(example, pairs) > 0) made.append(make("span", "apart", "predictions differ"));
@@ -265,28 +265,28 @@
   const isBox = (field) => field.type === "checkbox";
   const isSelect = (field) => field instanceof HTMLSelectElement;
 
-  /** What differs from the form as it was, in words a reader of the address understands. */
+  /** The fields that differ from their defaults, as readable parameters of an address. */
   function address(form, page) {
-    const told = new URLSearchParams();
+    const params = new URLSearchParams();
     for (const field of fields(form)) {
-      if (isBox(field)) { if (field.checked !== field.defaultChecked) told.append(field.name, field.value); }
-      else if (isSelect(field)) { if (field.selectedIndex > 0) told.set(field.name, field.selectedOptions[0].text); }
-      else if (field.value !== field.defaultValue) told.set(field.name, field.value);
+      if (isBox(field)) { if (field.checked !== field.defaultChecked) params.append(field.name, field.value); }
+      else if (isSelect(field)) { if (field.selectedIndex > 0) params.set(field.name, field.selectedOptions[0].text); }
+      else if (field.value !== field.defaultValue) params.set(field.name, field.value);
     }
-    if (page > 0) told.set("page", page + 1);
-    return told.toString();
+    if (page > 0) params.set("page", page + 1);
+    return params.toString();
   }
 
-  /** Makes the form say what an address says; returns the page. */
-  function restore(form, words) {
-    const told = new URLSearchParams(words);
+  /** Sets the form from an address; returns the number of the page. */
+  function restore(form, query) {
+    const params = new URLSearchParams(query);
     for (const field of fields(form)) {
-      if (isBox(field)) field.checked = told.getAll(field.name).includes(field.value) !== field.defaultChecked;
+      if (isBox(field)) field.checked = params.getAll(field.name).includes(field.value) !== field.defaultChecked;
       else if (isSelect(field))
-        field.selectedIndex = Math.max(0, [...field.options].findIndex((one) => one.text === told.get(field.name)));
-      else field.value = told.get(field.name) ?? field.defaultValue;
+        field.selectedIndex = Math.max(0, [...field.options].findIndex((one) => one.text === params.get(field.name)));
+      else field.value = params.get(field.name) ?? field.defaultValue;
     }
-    return Math.max(0, (parseInt(told.get("page"), 10) || 1) - 1);
+    return Math.max(0, (parseInt(params.get("page"), 10) || 1) - 1);
   }
 
   /** Other fragments belong to other parts of the page. */
@@ -300,8 +300,8 @@
     const form = find("form"), bar = find(".bar"), results = find(".results"), number = find("[name=page]");
     let found = [], page = 0, drawing = 0, timer = 0;
 
-    /** What the form asks for; what it has no field for is not asked. */
-    function wish() {
+    /** The state of the form; a field that it lacks has its default. */
+    function readForm() {
       const value = (name, otherwise) => form.elements[name]?.value ?? otherwise;
       const boxes = [...form.querySelectorAll("[name=without]")];
       return {
@@ -335,12 +335,12 @@
       return make("div", "empty", make("p", "", "No text matches all of these filters."), button);
     }
 
-    /** Only this page is in the document, and of long texts only what a moment is enough for; then the rest. */
+    /** Draws the cards of one page, a few at a time, so that long texts do not block the browser. */
     function drawCards(some, methods) {
       const now = ++drawing;
       let at = 0;
       function more() {
-        if (now !== drawing) return; // another view was asked for
+        if (now !== drawing) return; // another view has been chosen
         const end = performance.now() + MOMENT;
         do results.append(card(data, some[at++], methods)); while (at < some.length && performance.now() < end);
         results.setAttribute("aria-busy", at < some.length);
@@ -352,7 +352,7 @@
     }
 
     function draw() {
-      const { size, methods } = wish(), pages = Math.max(1, Math.ceil(found.length / size));
+      const { size, methods } = readForm(), pages = Math.max(1, Math.ceil(found.length / size));
       page = Math.min(Math.max(0, page), pages - 1);
       drawCards(found.slice(page * size, (page + 1) * size), methods);
       drawCount(size);
@@ -361,25 +361,25 @@
     }
 
     function update(to = 0) {
-      const slider = form.elements.overlap, asked = wish();
+      const slider = form.elements.overlap, state = readForm();
       if (slider) {
-        const says = asked.overlap < 100 ? `≤ ${percent(asked.overlap)}` : "any";
+        const says = state.overlap < 100 ? `≤ ${percent(state.overlap)}` : "any";
         find(".limit").textContent = says;
         slider.setAttribute("aria-valuetext", says);
       }
-      found = select(data, asked);
+      found = select(data, state);
       page = to;
       draw();
     }
 
-    /** The view can be linked. A page from a place without addresses of its own is as good. */
+    /** Puts the view into the address, so that it can be linked; fails silently where there is none. */
     function remember() {
       clearTimeout(timer);
       timer = setTimeout(() => {
-        const told = address(form, page);
-        if (!told && !isView(location.hash)) return;
-        const place = told ? `#${told}` : location.pathname + location.search;
-        try { history.replaceState(null, "", place); } catch { /* not here */ }
+        const params = address(form, page);
+        if (!params && !isView(location.hash)) return;
+        const target = params ? `#${params}` : location.pathname + location.search;
+        try { history.replaceState(null, "", target); } catch { /* such as in a sandboxed frame */ }
       }, PAUSE);
     }
 
@@ -390,7 +390,7 @@
       if (page !== before && bar.getBoundingClientRect().top <= 0) results.scrollIntoView();
     }
 
-    /** The arrow keys turn pages wherever they have nothing else to do. */
+    /** The arrow keys turn pages, except inside a field. */
     function arrow(event) {
       const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
       if (!step || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey || event.defaultPrevented) return;
@@ -399,7 +399,7 @@
       if (section.contains(event.target) || (event.target === document.body && seen)) turn(page + step);
     }
 
-    /** The same long text scrolls to the same place in every view of a card. */
+    /** Scrolls a long text in all views of a card together. */
     function scrollTogether({ target }) {
       if (!target.classList?.contains("long")) return;
       const at = (box) => [...box.parentNode.children].indexOf(box);

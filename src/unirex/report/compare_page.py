@@ -1,52 +1,53 @@
-"""A comparison as a page that stands alone: the numbers, the figures, and all texts to browse.
+"""The page of a comparison: the numbers, the figures, and all texts to browse, in one file.
 
-The page runs one script, that of the browser of examples, and its policy names that script by its hash.
+The page runs one script, that of the browser of examples; its policy names that script by its hash.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.resources import files
 
 from unirex.report.browser import browser, browser_script, browser_style
+from unirex.report.browser_data import ComparedExample
 from unirex.report.figures import Figure
 from unirex.report.grid import Grid
 from unirex.report.markup import Html, element
-from unirex.report.page import count, header, page
-from unirex.report.shown import Shown
+from unirex.report.page import count, header, page, resource
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of the page: what it says, its tables and figures, and tables to be seen on request."""
+    """A part of the page: text, tables and figures, and further tables that fold out."""
 
-    name: str  # where the contents lead to
+    name: str  # its anchor
     title: str
     lead: str = ""
     notes: Sequence[str] = ()
     grids: Sequence[Grid] = ()
     figures: Sequence[Figure] = ()
-    more: Mapping[str, Sequence[Grid]] = field(default_factory=dict)  # by what to click on to see them
+    more: Mapping[str, Sequence[Grid]] = field(default_factory=dict)  # folded tables, by their summary
 
 
 def compare_page(
     title: str,
     sections: Sequence[Section],
-    examples: Sequence[Shown],
+    examples: Sequence[ComparedExample],
     methods: Sequence[str],
     *,
     texts: int,
 ) -> str:
     """The whole file: summary first, then the details, then every text with the highlights of all methods."""
-    shown = [browser(examples, methods)] if examples else []
     lead = f"{count(len(methods), 'method')} on the same {count(texts, 'text')}"
-    links = [(one.name, one.title) for one in sections] + ([("examples", "Texts")] if shown else [])
-    body = [header("Comparison", title, lead), _contents(links), *map(_section, sections), *shown]
-    own = files("unirex.report").joinpath("compare.css").read_text("utf-8")
-    if not shown:
-        return page(title, body, style=own)
-    return page(title, body, style=own + browser_style(), script=browser_script())
+    links = [(section.name, section.title) for section in sections]
+    if examples:
+        links.append(("examples", "Texts"))
+    body = [header("Comparison", title, lead), _contents(links), *map(_section, sections)]
+    style = resource("compare.css")
+    if not examples:
+        return page(title, body, style=style)
+    body.append(browser(examples, methods))
+    return page(title, body, style=style + browser_style(), script=browser_script())
 
 
 def _contents(links: Sequence[tuple[str, str]]) -> Html:
@@ -54,24 +55,22 @@ def _contents(links: Sequence[tuple[str, str]]) -> Html:
     return element("nav", element("ul", *items, class_="contents"), aria_label="On this page")
 
 
-def _section(one: Section) -> Html:
-    parts: list[str] = [element("h2", one.title)]
-    if one.lead:
-        parts.append(element("p", one.lead, class_="lead"))
-    parts += [grid.html() for grid in one.grids]
-    if one.notes:
-        parts.append(element("ul", *(element("li", note) for note in one.notes), class_="notes"))
-    if one.figures:
-        parts.append(element("div", *map(_figure, one.figures), class_="plots"))
-    folded = [
-        element("details", element("summary", name), *(grid.html() for grid in grids))
-        for name, grids in one.more.items()
-    ]
-    return element("section", *parts, *folded, id=one.name)
+def _section(section: Section) -> Html:
+    parts = [element("h2", section.title)]
+    if section.lead:
+        parts.append(element("p", section.lead, class_="lead"))
+    parts += [grid.html() for grid in section.grids]
+    if section.notes:
+        parts.append(element("ul", *(element("li", note) for note in section.notes), class_="notes"))
+    if section.figures:
+        parts.append(element("div", *map(_figure, section.figures), class_="plots"))
+    for summary, grids in section.more.items():
+        parts.append(element("details", element("summary", summary), *(grid.html() for grid in grids)))
+    return element("section", *parts, id=section.name)
 
 
-def _figure(one: Figure) -> Html:
-    drawing = element(
-        "div", one.inline(), class_="drawing", tabindex="0", role="region", aria_label=one.title
-    )
-    return element("figure", element("h3", one.title), element("p", one.caption, class_="fine"), drawing)
+def _figure(figure: Figure) -> Html:
+    region = {"class_": "drawing", "tabindex": "0", "role": "region", "aria_label": figure.title}
+    drawing = element("div", figure.inline(), **region)
+    caption = element("p", figure.caption, class_="fine")
+    return element("figure", element("h3", figure.title), caption, drawing)

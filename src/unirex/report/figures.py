@@ -1,11 +1,11 @@
-"""Figures for papers and pages: drawn with matplotlib, saved as SVG and PNG or set into a page; heat maps."""
+"""Figures for papers and pages: drawn with matplotlib, saved as SVG and PNG or set into a page."""
 
 from __future__ import annotations
 
 import io
-import math
 import re
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,18 +17,18 @@ from unirex.files import write_file
 from unirex.report.markup import Html, element, printable
 
 INK, MUTED, RULE, CARD = "#1c1b1a", "#5e5a55", "#e6e1d9", "#ffffff"  # of the light page in style.css
-COLOURS = ("#0b5c9e", "#a8430c", "#00705a", "#8a3b75", "#6a5600")  # apart for the colour-blind, too
-# Five, seven and four have no common divisor, so that no two of the first 20 systems look alike.
+COLOURS = ("#0b5c9e", "#a8430c", "#00705a", "#8a3b75", "#6a5600")  # distinct to the colour-blind, too
+# 5 colours, 7 markers and 4 dashes have no common divisor: no two of the first 20 systems look alike.
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.2)), (0, (5, 1.5, 1, 1.5)))
-VARIABLES = {
+VARIABLES = {  # of the page, which has a dark scheme
     INK: "currentColor",
     MUTED: "var(--muted)",
     RULE: "var(--line)",
     CARD: "var(--card)",
     **{colour: f"var(--c{number})" for number, colour in enumerate(COLOURS)},
 }
-NAME_LENGTH = 30
+NAME_LENGTH = 30  # characters
 WIDTH = 10.2  # inches
 DPI = 150
 FORMATS = ("svg", "png")
@@ -37,44 +37,44 @@ LEFT_OUT = {f"{SVG}metadata", f"{SVG}style"}
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """How a system is told apart in every figure: by colour, shape and dash."""
+class SystemStyle:
+    """How a system is told apart in every figure: by colour, marker and dash."""
 
-    order: int
+    order: int  # of the system in the comparison
 
     @property
     def colour(self) -> str:
-        """Its colour on white."""
+        """Its colour on a light page."""
         return COLOURS[self.order % len(COLOURS)]
 
     @property
     def marker(self) -> str:
-        """Its shape."""
+        """The shape of its points."""
         return MARKERS[self.order % len(MARKERS)]
 
     @property
     def dash(self) -> Any:
-        """Its line."""
+        """The dashes of its line."""
         return DASHES[self.order % len(DASHES)]
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A drawing with its name, and what it shows in words."""
+    """A drawing with its title and caption."""
 
-    name: str  # of its files
+    name: str  # of its files, and prefix of its ids
     title: str
     caption: str
     draw: Callable[[], Any]  # a matplotlib figure
 
     def inline(self) -> Html:
-        """The drawing as a part of a page."""
+        """The drawing as SVG inside a page, in the colours of the page."""
         with drawing(self.name):
             svg = _saved(self.draw(), "svg", transparent=True)
         return _element(ElementTree.fromstring(svg), self, top=True)
 
     def save(self, folder: Path) -> list[Path]:
-        """Write `NAME.svg` and `NAME.png`, each whole or not at all."""
+        """Write `NAME.svg` and `NAME.png`, each atomically."""
         paths = [folder / f"{self.name}.{ending}" for ending in FORMATS]
         with drawing(self.name):
             drawn = self.draw()
@@ -83,24 +83,29 @@ class Figure:
         return paths
 
 
-def short(name: str, length: int = NAME_LENGTH) -> str:
-    """A name that fits into a figure.
+def short_names(systems: Sequence[str], length: int = NAME_LENGTH) -> list[str]:
+    """Names that fit into a figure and still differ.
 
-    >>> short("a"), len(short("a" * 99))
-    ('a', 30)
+    >>> short_names(["a" * 40 + "1", "a" * 40 + "2", "b"])[1:]
+    ['aaaaaaaaaaaaaaaaaaaaaaaaaaaaa… (2)', 'b']
     """
-    shown = printable(name)
-    return shown if len(shown) <= length else shown[: length - 1] + "…"
+    seen: Counter[str] = Counter()
+    unique = []
+    for name in map(printable, systems):
+        short = name if len(name) <= length else name[: length - 1] + "…"
+        seen[short] += 1
+        unique.append(f"{short} ({seen[short]})" if seen[short] > 1 else short)
+    return unique
 
 
 @contextmanager
 def drawing(name: str) -> Iterator[None]:
-    """The look of all figures; the same drawing gives the same file, and no text is taken for a formula."""
+    """The settings of all figures: reproducible files, and no text is parsed as a formula."""
     import matplotlib
 
     settings: dict[Any, Any] = {
-        "svg.hashsalt": name,
-        "svg.fonttype": "none",
+        "svg.hashsalt": name,  # else ids are random
+        "svg.fonttype": "none",  # text stays text
         "text.parse_math": False,
         "font.family": "sans-serif",
         "font.size": 10,
@@ -124,18 +129,18 @@ def drawing(name: str) -> Iterator[None]:
         "lines.markersize": 6.5,
     }
     with matplotlib.rc_context(settings), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing")  # a browser has more signs
-        warnings.filterwarnings("ignore", message="constrained_layout not applied")  # tight, but drawn
+        warnings.filterwarnings("ignore", message="Glyph .* missing")  # a browser has more glyphs
+        warnings.filterwarnings("ignore", message="constrained_layout not applied")  # crowded, but drawn
         yield
 
 
 def canvas(panels: int, *, across: int, height: float) -> tuple[Any, list[Any]]:
-    """A figure of equal panels, so many in a row, each so many inches high."""
-    from matplotlib.figure import Figure as Drawn
+    """A figure of equal panels: at most `across` in a row, each `height` inches high."""
+    from matplotlib.figure import Figure as Canvas  # without pyplot, which keeps every figure alive
 
     across = min(across, panels)
     down = -(-panels // across)
-    drawn = Drawn(figsize=(WIDTH, height * down), layout="constrained")
+    drawn = Canvas(figsize=(WIDTH, height * down), layout="constrained")
     axes = list(drawn.subplots(down, across, squeeze=False).flat)
     for unused in axes[panels:]:
         unused.set_axis_off()
@@ -150,17 +155,16 @@ def _saved(drawn: Any, format_: str, *, transparent: bool = False) -> bytes:
 
 
 def _element(node: Any, figure: Figure, *, top: bool = False) -> Html:
-    """A part of the drawing, made anew; ids carry the figure's name, as a page has several figures."""
+    """A node of the drawing as escaped HTML; ids get the figure's name, as a page has several figures."""
     tag, given = node.tag.removeprefix(SVG), node.attrib
     if top:
         given = {"viewBox": given["viewBox"], "role": "img", "aria-label": figure.title, "class": "plot"}
     elif tag == "g":
-        given = {key: value for key, value in given.items() if key != "id"}  # nobody refers to these
-    children = [_element(one, figure) for one in node if one.tag not in LEFT_OUT]
+        given = {key: value for key, value in given.items() if key != "id"}  # never referred to
+    children = [_element(child, figure) for child in node if child.tag not in LEFT_OUT]
     text = [node.text] if node.text and node.text.strip() else []
-    return element(
-        tag, *text, *children, **dict(_attribute(key, value, figure.name) for key, value in given.items())
-    )
+    attributes = dict(_attribute(key, value, figure.name) for key, value in given.items())
+    return element(tag, *text, *children, **attributes)
 
 
 def _attribute(name: str, value: str, figure: str) -> tuple[str, str]:
@@ -174,56 +178,8 @@ def _attribute(name: str, value: str, figure: str) -> tuple[str, str]:
 
 
 def _themed(style: str) -> str:
-    """Colours as variables of the page, and its own type."""
-    style = re.sub(
-        r"font: (\S+ )*?([\d.]+px) [^;]*", r"font-size: \2", style
-    )  # as older matplotlibs write it
+    """Colours as variables of the page, and the font of the page."""
+    # Older versions of matplotlib write the short form.
+    style = re.sub(r"font: (\S+ )*?([\d.]+px) [^;]*", r"font-size: \2", style)
     style = re.sub(r"font-family: [^;]*(; )?", "", style)
-    return re.sub(r"#[0-9a-f]{6}", lambda found: VARIABLES.get(found[0], found[0]), style)
-
-
-def names(systems: Sequence[str], length: int = NAME_LENGTH) -> list[str]:
-    """Short names that are still apart.
-
-    >>> names(["a" * 40 + "1", "a" * 40 + "2", "b"])[1:]
-    ['aaaaaaaaaaaaaaaaaaaaaaaaaaaaa… (2)', 'b']
-    """
-    found = [short(one, length) for one in systems]
-    before = [found[:at].count(name) for at, name in enumerate(found)]
-    return [f"{name} ({count + 1})" if count else name for name, count in zip(found, before, strict=True)]
-
-
-TALLEST = 3.2  # inches; tiles are as high as they are wide, and a row has two maps
-LONGEST = 22  # signs of a name at the side of a map
-LIGHT, DARK, STEEL = "#fdfdfd", "#101010", "#0a3d62"  # of heat maps, the same on every page
-
-
-def heat(panels: Sequence[tuple[str, Sequence[Sequence[float]]]], systems: Sequence[str]) -> Any:
-    """Every two systems by how far they agree, in per cent; darker is more."""
-    labels, size = names(systems, LONGEST), len(systems)
-    under = 0.04 * max(map(len, labels))  # inches that slanted names take
-    figure, axes = canvas(len(panels), across=2, height=1.1 + under + min(0.5 * size, TALLEST))
-    for axis, (title, table) in zip(axes, panels, strict=True):
-        for y, row in enumerate(table):
-            for x, share in enumerate(row):
-                _tile(axis, x, y, share)
-        axis.set(title=title, xlim=(-0.5, size - 0.5), ylim=(size - 0.5, -0.5), aspect="equal")
-        axis.set_xticks(range(size), labels, rotation=30, ha="right")
-        axis.set_yticks(range(size), labels)
-        axis.tick_params(length=0)
-        axis.grid(visible=False)
-        axis.spines[:].set_visible(False)
-    return figure
-
-
-def _tile(axis: Any, x: int, y: int, share: float) -> None:
-    from matplotlib.colors import to_hex, to_rgb
-    from matplotlib.patches import Rectangle
-
-    if math.isnan(share):
-        axis.text(x, y, "–", ha="center", va="center", color=MUTED)
-        return
-    light, dark = to_rgb("#eef2f6"), to_rgb(STEEL)
-    red, green, blue = (a + (b - a) * share for a, b in zip(light, dark, strict=True))
-    axis.add_patch(Rectangle((x - 0.48, y - 0.48), 0.96, 0.96, facecolor=to_hex((red, green, blue)), lw=0))
-    axis.text(x, y, f"{100 * share:.0f}", ha="center", va="center", color=LIGHT if share > 0.5 else DARK)
+    return re.sub(r"#[0-9a-f]{6}", lambda match: VARIABLES.get(match[0], match[0]), style)

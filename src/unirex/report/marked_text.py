@@ -1,102 +1,81 @@
-"""A text cut where its look changes, and the shades its pieces get."""
+"""Marked text: cut where its marks change, shaded by importance, and shown as HTML or in a terminal."""
 
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import islice
-from typing import TypeVar
+from itertools import chain, pairwise
 
-from unirex.explanation import Explanation, Span, Word
+from rich.text import Text
+
+from unirex.data.example import CharSpan
+from unirex.data.rationales import merge
+from unirex.report.markup import Html, element, joined, printable, printable_lines
 
 Colour = tuple[int, int, int]
 LEVELS = 8  # shades a reader can tell apart
-
-
-def ramp(first: Colour, last: Colour) -> tuple[str, ...]:
-    """The shades of levels 1 to LEVELS, in even steps.
-
-    >>> ramp((0, 0, 0), (7, 70, 14))[:2]
-    ('#000000', '#010a02')
-    """
-    steps = [step / (LEVELS - 1) for step in range(LEVELS)]
-    return tuple(_hex([a + (b - a) * at for a, b in zip(first, last, strict=True)]) for at in steps)
-
-
-def contrast(one: str, other: str) -> float:
-    """How well two colours are told apart, 1 to 21; text needs 4.5 (WCAG 2, level AA).
-
-    >>> contrast("#ffffff", "#000000")
-    21.0
-    """
-    dark, light = sorted((_luminance(one), _luminance(other)))
-    return (light + 0.05) / (dark + 0.05)
-
-
-def _hex(channels: list[float]) -> str:
-    return "#" + "".join(f"{round(channel):02x}" for channel in channels)
-
-
-def _luminance(colour: str) -> float:
-    channels = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-LIGHT_INK, DARK_INK = "#1c1b1a", "#f4efe6"
-LIGHT = ramp((255, 245, 219), (245, 176, 39))  # amber, safe for every common colour blindness
-DARK = ramp((44, 38, 28), (138, 88, 0))
-TERMINAL = ramp((168, 158, 142), (245, 176, 39))  # from grey to amber: its paper may be light or dark
-
-
-def css() -> str:
-    """The shades as style rules `.s1` to `.s8`, which follow the reader's light or dark setting."""
-    light, dark = (
-        "".join(f"--s{at}:{colour};" for at, colour in enumerate(shades, start=1)) for shades in (LIGHT, DARK)
-    )
-    rules = "".join(f".s{at}{{background:var(--s{at})}}" for at in range(1, LEVELS + 1))
-    return f":root{{{light}}}\n@media (prefers-color-scheme: dark){{:root{{{dark}}}}}\n{rules}\n"
-
-
-Part = TypeVar("Part", Word, Span)
+INK = "#1c1b1a"  # text on a shade of a light page or of a terminal
+LONG = 3000  # characters of HTML; a longer paragraph scrolls in its own box
+FAINTEST = 3  # shades below it would make a terminal restless
+GROUP_COLOURS = ("cyan", "yellow", "magenta", "green", "blue")  # in a terminal; a page has --c0 to --c4
+RAISED = str.maketrans("0123456789,", "⁰¹²³⁴⁵⁶⁷⁸⁹˒")
+NOT_ANNOTATED, NONE_MARKED = "Nobody marked words in this text.", "No word of this text was marked."
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """A stretch of text that looks one way; all pieces of a segment, joined, are that segment exactly."""
+class TextPiece:
+    """A run of text with one look; the pieces of a segment, joined, are that segment exactly."""
 
     text: str
-    level: int = 0  # 0: no shade, LEVELS: as important as the most important word of the text
-    selected: bool = False
-    gold: bool = False
+    level: int = 0  # its shade; 0: none, LEVELS: as important as the most important word of the text
+    selected: bool = False  # in the rationale
     score: float | None = None  # None between words
+    gold: bool = False  # marked by a person
+    groups: tuple[int, ...] = ()  # evidence groups or annotators that mark it, counted from 1
 
 
-def rationale_pieces(explanation: Explanation) -> list[list[Piece]]:
-    """The text as the system sees it, one list per segment: shaded by importance, its rationale selected."""
-    top = max((word.score for word in explanation.words if math.isfinite(word.score)), default=0.0)
+def cut(text: str, layers: Iterable[Iterable[CharSpan]]) -> list[tuple[CharSpan, tuple[int, ...]]]:
+    """The text cut where its marks change: each piece with the numbers of the layers that cover it.
 
-    def piece(word: Word, text: str) -> Piece:
-        return Piece(text, level(word.score, top), word.selected, score=word.score)
+    A layer is a set of spans with one meaning. Layers, and spans of the same layer, may overlap; what lies
+    outside the text is ignored.
 
+    >>> cut("a superb film", [[(2, 8)], [(5, 8), (8, 13)]])
+    [((0, 2), ()), ((2, 5), (0,)), ((5, 8), (0, 1)), ((8, 13), (1,))]
+    """
+    edges: dict[int, set[int]] = defaultdict(set)  # position → layers that begin or end there
+    for number, spans in enumerate(layers):
+        inside = ((max(start, 0), min(end, len(text))) for start, end in spans)
+        # Merged spans of a layer share no edge, so that every edge toggles the layer.
+        for edge in chain.from_iterable(merge((start, end) for start, end in inside if start < end)):
+            edges[edge].add(number)
+    covering: set[int] = set()
+    pieces = []
+    for start, end in pairwise(sorted({0, len(text), *edges})):
+        covering ^= edges[start]
+        pieces.append(((start, end), tuple(sorted(covering))))
+    return pieces
+
+
+def gold_pieces(
+    text: str, spans: Sequence[CharSpan], groups: Sequence[Sequence[CharSpan]] = ()
+) -> list[TextPiece]:
+    """A segment as people marked it; `groups` are the spans of each evidence group or annotator, if several.
+
+    >>> [(piece.text, piece.groups) for piece in gold_pieces("so good", [(3, 7)], [[(3, 7)], [(5, 7)]])]
+    [('so ', ()), ('go', (1,)), ('od', (1, 2))]
+    """
+    layers = [[*spans, *chain.from_iterable(groups)], *groups]
     return [
-        _cut(segment, [(word, piece(word, segment[word.start : word.end])) for word in words])
-        for segment, words in _by_segment(explanation, explanation.words)
-    ]
-
-
-def gold_pieces(explanation: Explanation) -> list[list[Piece]]:
-    """The text as a person marked it, one list per segment; without the choice, which is the system's."""
-    segments = _by_segment(explanation, explanation.gold_spans or ())
-    return [
-        _cut(segment, [(span, Piece(segment[span.start : span.end], gold=True)) for span in spans])
-        for segment, spans in islice(segments, len(explanation.segments) - (explanation.choices is not None))
+        TextPiece(text[start:end], gold=bool(covering), groups=covering[1:])  # layer 0 covers all groups
+        for (start, end), covering in cut(text, layers)
     ]
 
 
 def level(score: float, top: float) -> int:
-    """The shade of a score in a text whose highest score is `top`; nothing at or below zero is shaded.
+    """The shade of a score in a text whose highest score is `top`; scores of zero or less get none.
 
     >>> [level(score, 0.8) for score in (-1.0, 0.0, 0.01, 0.4, 0.8)]
     [0, 0, 1, 4, 8]
@@ -106,17 +85,84 @@ def level(score: float, top: float) -> int:
     return LEVELS if score >= top else max(1, round(LEVELS * (score / top)))
 
 
-def _by_segment(explanation: Explanation, parts: Sequence[Part]) -> Iterable[tuple[str, list[Part]]]:
-    for index, segment in enumerate(explanation.segments):
-        yield segment, sorted((p for p in parts if p.segment == index), key=lambda p: (p.start, p.end))
+def ramp(first: Colour, last: Colour) -> tuple[str, ...]:
+    """The shades of levels 1 to LEVELS, in even steps.
+
+    >>> ramp((0, 0, 0), (7, 70, 14))[:2]
+    ('#000000', '#010a02')
+    """
+    shades = []
+    for step in range(LEVELS):
+        share = step / (LEVELS - 1)
+        channels = [round(low + (high - low) * share) for low, high in zip(first, last, strict=True)]
+        shades.append("#" + bytes(channels).hex())
+    return tuple(shades)
 
 
-def _cut(segment: str, marked: Sequence[tuple[Word | Span, Piece]]) -> list[Piece]:
-    """The marked stretches and the rest between them; a stretch that overlaps an earlier one is skipped."""
-    pieces: list[Piece] = []
-    done = 0
-    for part, piece in marked:
-        if done <= part.start < part.end <= len(segment):
-            pieces += [Piece(segment[done : part.start]), piece]
-            done = part.end
-    return [piece for piece in (*pieces, Piece(segment[done:])) if piece.text]
+LIGHT = ramp((255, 245, 219), (245, 176, 39))  # amber, safe for every common colour blindness
+DARK = ramp((44, 38, 28), (138, 88, 0))
+TERMINAL = ramp((168, 158, 142), (245, 176, 39))  # grey to amber: the background may be light or dark
+
+
+def shade_css() -> str:
+    """The shades as style rules `.s1` to `.s8`, which follow the reader's light or dark setting."""
+    light, dark = (
+        "".join(f"--s{at}:{colour};" for at, colour in enumerate(shades, start=1)) for shades in (LIGHT, DARK)
+    )
+    rules = "".join(f".s{at}{{background:var(--s{at})}}" for at in range(1, LEVELS + 1))
+    return f":root{{{light}}}\n@media (prefers-color-scheme: dark){{:root{{{dark}}}}}\n{rules}\n"
+
+
+def passage(segments: Iterable[Iterable[TextPiece]]) -> Html:
+    """A marked text on a page, one paragraph per segment; a long one scrolls in a box of its own."""
+    paragraphs = []
+    for pieces in segments:
+        paragraph = element("p", *map(_html, pieces), class_="text", dir="auto")
+        if len(paragraph) >= LONG:
+            region = {"tabindex": "0", "role": "region", "aria_label": "Text"}
+            paragraph = element("div", paragraph, class_="long", **region)
+        paragraphs.append(paragraph)
+    return element("div", *paragraphs, class_="passage")
+
+
+def _html(piece: TextPiece) -> Html:
+    """A piece with its look; text between words has none."""
+    if piece.groups:
+        numbers = ",".join(map(str, piece.groups))
+        title = f"group {numbers.replace(',', ', ')}"
+        colour = f"outline-color:var(--c{(piece.groups[0] - 1) % len(GROUP_COLOURS)})"
+        mark = element("span", piece.text, class_="gold-mark", style=colour, title=title)
+        return joined([mark, element("sup", numbers, class_="fine", aria_label=title)])
+    if piece.gold:
+        return element("span", piece.text, class_="gold-mark")
+    if piece.selected or piece.level:
+        shade = f"s{piece.level}" if piece.level else None
+        tag = "mark" if piece.selected else "span"
+        return element(tag, piece.text, class_=shade, title=f"score {piece.score:.3g}")
+    return joined([piece.text])
+
+
+def terminal_text(segments: Iterable[Iterable[TextPiece]]) -> Text:
+    """A marked text in a terminal; styles stand beside the data, which is never parsed as rich markup."""
+    lines = []
+    for pieces in segments:
+        line = Text()
+        for piece in pieces:
+            line.append(printable_lines(piece.text), _style(piece))
+            line.append(",".join(map(str, piece.groups)).translate(RAISED), "dim")
+        lines.append(line)
+    return Text("\n\n").join(lines)
+
+
+def _style(piece: TextPiece) -> str:
+    """Underlined in the colour of its group if gold; else a graded background, bold underline if selected."""
+    if piece.gold:
+        group = piece.groups[0] if piece.groups else 1
+        return f"{GROUP_COLOURS[(group - 1) % len(GROUP_COLOURS)]} underline"
+    shade = f"{INK} on {TERMINAL[piece.level - 1]}" if piece.level >= FAINTEST else ""
+    return f"bold underline {shade}".strip() if piece.selected else shade
+
+
+def word_list(title: str, words: Iterable[str]) -> Text:
+    """Marked words in plain words, for terminals and readers without colour."""
+    return Text.assemble((f"{title}: ", "dim"), " · ".join(map(printable, words)) or "nothing")

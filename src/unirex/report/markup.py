@@ -1,43 +1,71 @@
-"""Text made safe to show: escaped HTML, and terminal output without control characters."""
+"""Text made safe to show: escaped for HTML, Markdown and LaTeX, printable in a terminal."""
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable
 from html import escape
 
-_PICTURES = {code: 0x2400 + code for code in range(0x20)} | {0x7F: 0x2421}  # ␀ … ␡
+PICTURES = {code: 0x2400 + code for code in range(0x20)} | {0x7F: 0x2421}  # ␀ … ␡
+DIRECTION = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")  # bidi embeddings, overrides
+VOID = frozenset({"input", "meta"})  # elements without an end tag
+LATEX = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "↑": r"$\uparrow$",
+    "↓": r"$\downarrow$",
+    "±": r"$\pm$",
+    "×": r"$\times$",
+    "†": r"$^{\dagger}$",
+    "‡": r"$^{\ddagger}$",
+    "−": r"$-$",
+    "–": "--",
+    "…": r"\ldots{}",
+    "\N{NO-BREAK SPACE}": "~",
+}
+MINUS = re.compile(r"(?<![\w.–-])-(?=[\d.])")  # before a number; between two numbers a dash is "to"
 
 
 def printable(text: str, *, keep: str = "") -> str:
     r"""The text with every control character made visible, so that none can steer the terminal.
 
-    Direction overrides and lone surrogates become U+FFFD; `keep` names what may stay, such as a newline.
+    Direction overrides and lone surrogates become U+FFFD; `keep` lists characters to leave, such as newlines.
 
     >>> printable("a\x1b[31mb")
     'a␛[31mb'
     """
-    return "".join(one if one in keep else _visible(one) for one in text)
+    return "".join(character if character in keep else _visible(character) for character in text)
+
+
+def printable_lines(text: str) -> str:
+    """`printable` for running text: keeps line breaks and tabs."""
+    return printable(text.replace("\r\n", "\n"), keep="\n\t")
 
 
 def _visible(character: str) -> str:
     """A picture of a control character; any other character itself."""
     code = ord(character)
-    if code in _PICTURES:
-        return chr(_PICTURES[code])
-    if unicodedata.category(character) in ("Cc", "Cs") or character in _DIRECTION:
+    if code in PICTURES:
+        return chr(PICTURES[code])
+    if unicodedata.category(character) in ("Cc", "Cs") or character in DIRECTION:
         return "\N{REPLACEMENT CHARACTER}"
     return character
 
 
-_DIRECTION = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")  # bidi embeddings, overrides
-
-
-_VOID = frozenset({"input", "meta"})
-
-
 class Html(str):
-    """Text that is already HTML; everything else is data, and is escaped where it enters a page."""
+    """Text that is already HTML; any other string is data and is escaped where it enters a page."""
 
     __slots__ = ()
 
@@ -49,30 +77,54 @@ def element(tag: str, *children: str, **attributes: object) -> Html:
     '<p class="&quot;x&quot;">1 &lt; 2 &amp; <b>sure</b></p>'
     """
     given = "".join(_attribute(name, value) for name, value in attributes.items() if value is not None)
-    if tag in _VOID:
+    if tag in VOID:
         return Html(f"<{tag}{given}>")
     return Html(f"<{tag}{given}>{joined(children)}</{tag}>")
 
 
 def joined(parts: Iterable[str], between: str = "") -> Html:
-    """Many pieces of a page as one."""
+    """Several parts of a page as one."""
     return Html(safe(between).join(map(safe, parts)))
 
 
 def safe(text: str) -> Html:
-    r"""The text as it is read on a page, character by character.
+    r"""The text escaped, so that a page shows it character by character.
 
-    A carriage return is written as a reference, for browsers turn a bare one into a newline; a lone
-    surrogate, which no file can hold, becomes U+FFFD.
+    A carriage return is written as a reference, because browsers turn a bare one into a newline. A lone
+    surrogate cannot be encoded in a file and becomes U+FFFD.
 
     >>> safe("<b>\r\n")
     '&lt;b&gt;&#13;\n'
     """
     if isinstance(text, Html):
         return text
+    # UTF-16 joins the two halves of a pair and replaces a lone one.
     whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return Html(escape(whole).replace("\r", "&#13;"))
 
 
 def _attribute(name: str, value: object) -> str:
     return f' {name.rstrip("_").replace("_", "-")}="{safe(str(value))}"'
+
+
+def markdown_safe(text: str) -> str:
+    """The text so that Markdown shows it as it is."""
+    return re.sub(r"([\\|<*`])", r"\\\1", printable(text))
+
+
+def latex_safe(text: str) -> str:
+    r"""The text so that LaTeX prints it as it is.
+
+    >>> print(latex_safe("95 % of a_b: Comp ↑ 0.302 ± 0.039"))
+    95 \% of a\_b: Comp $\uparrow$ 0.302 $\pm$ 0.039
+    """
+    return "".join(LATEX.get(character, " " if ord(character) < 32 else character) for character in text)
+
+
+def latex_numbers(text: str) -> str:
+    r"""Numbers so that LaTeX sets a minus sign as such and a range with a dash.
+
+    >>> print(latex_numbers("-0.030 to -0.010"), latex_numbers("0.286–0.292"), latex_numbers("1e-05"))
+    $-$0.030 to $-$0.010 0.286--0.292 1e-05
+    """
+    return latex_safe(MINUS.sub("−", text))

@@ -1,4 +1,7 @@
-"""What the figures of a comparison look like: trade-offs, curves, reliability, classes, agreement."""
+"""The plots of a comparison: trade-offs, curves, reliability diagrams, classes, agreement.
+
+Each returns a matplotlib figure, drawn inside `figures.drawing`.
+"""
 
 from __future__ import annotations
 
@@ -9,79 +12,83 @@ from itertools import combinations
 from typing import Any
 
 from unirex.metrics.calibration import BinRow
-from unirex.report.figures import CARD, INK, MUTED, Look, canvas, names
+from unirex.report.figures import CARD, INK, MUTED, SystemStyle, canvas, short_names
 
-Number = tuple[float, float, float]  # a value, and how sure it is: low, high
+Estimate = tuple[float, float, float]  # a value and the bounds of its interval: low, high
 ACROSS = 4  # reliability diagrams in a row
-LONGEST = 22  # signs of a name above one of them
-TALLEST = 0.3  # the bar of the fullest bin, of the height of its diagram
+LONGEST = 22  # characters of a name above a reliability diagram or beside a heat map
+TALLEST_BAR = 0.3  # of the fullest bin, as a share of the height of its diagram
+TALLEST_MAP = 3.2  # inches; tiles are as high as they are wide, and a row has two maps
+PALE, STEEL = "#eef2f6", "#0a3d62"  # tiles of heat maps, the same in both schemes of a page
+ON_PALE, ON_STEEL = "#101010", "#fdfdfd"  # their numbers
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class Series:
     """One system's numbers along an axis; a floor is drawn as a thin dotted line of its colour."""
 
     name: str
-    numbers: Sequence[Number]
-    order: int
+    numbers: Sequence[Estimate]
+    order: int  # of the system in the comparison, which sets its style
     floor: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Panel:
-    """Lines over the same places."""
+class LinePanel:
+    """Several series over the same ticks."""
 
     title: str
-    across: str
-    up: str
-    places: Sequence[str]
-    lines: Sequence[Line]
+    xlabel: str
+    ylabel: str
+    ticks: Sequence[str]
+    lines: Sequence[Series]
 
 
-def lines(panels: Sequence[Panel], *, height: float = 3.3) -> Any:
-    """Lines side by side with bands for how sure they are; one legend for all."""
+def lines(panels: Sequence[LinePanel], *, height: float = 3.3) -> Any:
+    """Panels of lines with a band for each interval, and one legend for all."""
     figure, axes = canvas(len(panels), across=3, height=height)
     for axis, panel in zip(axes, panels, strict=True):
         for line in panel.lines:
             _line(axis, line)
-        axis.set_xticks(range(len(panel.places)), panel.places)
-        axis.set(title=panel.title, xlabel=panel.across, ylabel=panel.up)
+        axis.set_xticks(range(len(panel.ticks)), panel.ticks)
+        axis.set(title=panel.title, xlabel=panel.xlabel, ylabel=panel.ylabel)
         axis.margins(x=0.06)
-    systems = [line for line in _distinct(panels) if not line.floor]
-    _legend(figure, systems, floor=any(line.floor for panel in panels for line in panel.lines))
+    every = [line for panel in panels for line in panel.lines]
+    systems = {line.name: line for line in every if not line.floor}
+    _legend(figure, list(systems.values()), floor=any(line.floor for line in every))
     return figure
 
 
-def _line(axis: Any, line: Line) -> None:
-    look, x = Look(line.order), range(len(line.numbers))
+def _line(axis: Any, line: Series) -> None:
+    style, x = SystemStyle(line.order), range(len(line.numbers))
     values = [value for value, _, _ in line.numbers]
     if line.floor:
-        axis.plot(x, values, color=look.colour, lw=1.2, ls=(0, (1, 2)), zorder=1)
+        axis.plot(x, values, color=style.colour, lw=1.2, ls=(0, (1, 2)), zorder=1)
         return
-    axis.plot(x, values, **_style(line.order), zorder=3)
-    low, high = ([number[side] for number in line.numbers] for side in (1, 2))
+    axis.plot(x, values, **_line_style(line.order), zorder=3)
+    low, high = ([estimate[side] for estimate in line.numbers] for side in (1, 2))
     if not any(map(math.isnan, (*low, *high))):
-        axis.fill_between(x, low, high, color=look.colour, alpha=0.14, lw=0, zorder=2)
+        axis.fill_between(x, low, high, color=style.colour, alpha=0.14, lw=0, zorder=2)
 
 
-def _style(order: int) -> dict[str, Any]:
-    look = Look(order)
+def _line_style(order: int) -> dict[str, Any]:
+    style = SystemStyle(order)
     edge = {"markeredgecolor": CARD, "markeredgewidth": 0.8}
-    return {"color": look.colour, "marker": look.marker, "ls": look.dash, **edge}
+    return {"color": style.colour, "marker": style.marker, "ls": style.dash, **edge}
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A system by several desiderata."""
+    """A system's numbers on several desiderata."""
 
     name: str
-    numbers: Sequence[Number]  # one a desideratum
+    numbers: Sequence[Estimate]  # one per desideratum
     order: int
     optimal: bool  # no other is at least as good in all and better in one
 
 
 def trade_off(points: Sequence[Point], desiderata: Sequence[str]) -> Any:
-    """Every two desiderata against each other: up and to the right is better; what is dominated is hollow."""
+    """Every two desiderata against each other: up and right is better; dominated systems are hollow."""
     pairs = list(combinations(range(len(desiderata)), 2))
     figure, axes = canvas(len(pairs), across=3, height=3.5)
     for axis, (x, y) in zip(axes, pairs, strict=True):
@@ -89,25 +96,25 @@ def trade_off(points: Sequence[Point], desiderata: Sequence[str]) -> Any:
             _point(axis, point, x, y)
         axis.set(xlabel=f"{desiderata[x]} →", ylabel=f"{desiderata[y]} →")
         axis.margins(0.14)
-    _legend(figure, [Line(one.name, [], one.order) for one in points], line=False)
+    _legend(figure, [Series(point.name, [], point.order) for point in points], line=False)
     return figure
 
 
 def _point(axis: Any, point: Point, x: int, y: int) -> None:
-    look = Look(point.order)
+    style = SystemStyle(point.order)
     (across, left, right), (up, low, high) = point.numbers[x], point.numbers[y]
-    bars = {"color": look.colour, "lw": 1, "alpha": 0.55, "zorder": 2}
+    bars = {"color": style.colour, "lw": 1, "alpha": 0.55, "zorder": 2}
     if not math.isnan(left + right):
         axis.plot([left, right], [up, up], **bars)
     if not math.isnan(low + high):
         axis.plot([across, across], [low, high], **bars)
-    fill = look.colour if point.optimal else CARD
-    axis.plot(across, up, look.marker, ms=9, mfc=fill, mec=look.colour, mew=1.6, zorder=3)
+    fill = style.colour if point.optimal else CARD
+    axis.plot(across, up, style.marker, ms=9, mfc=fill, mec=style.colour, mew=1.6, zorder=3)
 
 
 @dataclass(frozen=True, slots=True)
 class Reliability:
-    """How sure and how right a system is, by confidence."""
+    """Accuracy of a system by confidence."""
 
     name: str
     bins: Sequence[BinRow]
@@ -116,46 +123,47 @@ class Reliability:
 
 
 def reliability(systems: Sequence[Reliability]) -> Any:
-    """How often each system is right when it is so sure; on the diagonal it knows how sure to be."""
+    """Reliability diagrams: accuracy by confidence; a calibrated system is on the diagonal."""
     figure, axes = canvas(len(systems), across=ACROSS, height=2.9)
-    labels = names([one.name for one in systems], LONGEST)
-    for place, (axis, label, one) in enumerate(zip(axes, labels, systems, strict=True)):
-        look = Look(one.order)
-        sure, right = [row.confidence for row in one.bins], [row.accuracy for row in one.bins]
+    labels = short_names([system.name for system in systems], LONGEST)
+    for number, (axis, label, system) in enumerate(zip(axes, labels, systems, strict=True)):
+        style = SystemStyle(system.order)
+        sure, right = [row.confidence for row in system.bins], [row.accuracy for row in system.bins]
         axis.plot([0, 1], [0, 1], color=MUTED, lw=1, ls=(0, (4, 3)), zorder=1)
-        axis.plot(sure, right, color=look.colour, lw=1.4, zorder=2)
-        marks = {"marker": look.marker, "lw": 0.8, "ec": CARD, "clip_on": False}
-        axis.scatter(sure, right, s=45, color=look.colour, **marks, zorder=3)
-        _filled(axis, one)
-        axis.set(title=f"{label}\nECE {100 * one.error:.1f} %", xlim=(0, 1.03), ylim=(0, 1.03))
-        axis.set(xlabel="confidence", ylabel="" if place % ACROSS else "share right")
+        axis.plot(sure, right, color=style.colour, lw=1.4, zorder=2)
+        marks = {"marker": style.marker, "lw": 0.8, "ec": CARD, "clip_on": False}
+        axis.scatter(sure, right, s=45, color=style.colour, **marks, zorder=3)
+        _bin_sizes(axis, system)
+        axis.set(title=f"{label}\nECE {100 * system.error:.1f} %", xlim=(0, 1.03), ylim=(0, 1.03))
+        axis.set(xlabel="confidence", ylabel="" if number % ACROSS else "share right")
         axis.set(xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])
     return figure
 
 
-def _filled(axis: Any, one: Reliability) -> None:
-    """How many texts each bin has, as bars at the foot of the diagram."""
-    most = max(row.texts for row in one.bins)
-    for row in one.bins:
-        height, middle = TALLEST * row.texts / most, (row.low + row.high) / 2
-        axis.bar(
-            middle, height, 0.9 * (row.high - row.low), color=Look(one.order).colour, alpha=0.18, zorder=0
-        )
+def _bin_sizes(axis: Any, system: Reliability) -> None:
+    """The number of texts in each bin, as bars at the foot of the diagram."""
+    colour = SystemStyle(system.order).colour
+    most = max(row.texts for row in system.bins)
+    for row in system.bins:
+        height, middle = TALLEST_BAR * row.texts / most, (row.low + row.high) / 2
+        axis.bar(middle, height, 0.9 * (row.high - row.low), color=colour, alpha=0.18, zorder=0)
         axis.text(middle, height + 0.01, f"{row.texts}", ha="center", va="bottom", fontsize=6.5, color=MUTED)
 
 
 def dots(
-    rows: Sequence[str], systems: Sequence[Line], *, across: str, texts: Sequence[int] | None = None
+    rows: Sequence[str], systems: Sequence[Series], *, across: str, texts: Sequence[int] | None = None
 ) -> Any:
-    """One row a class, one mark a system: who finds what; `texts` are how many a class has."""
+    """One row per class, one mark per system; `texts` are the numbers of texts of each class."""
     figure, (axis,) = canvas(1, across=1, height=1.2 + len(rows) * max(0.34, 0.14 * len(systems)))
     for system in systems:
-        look, shift = Look(system.order), _shift(system.order, len(systems))
-        places = [place + shift for place in range(len(rows))]
+        style = SystemStyle(system.order)
+        # Marks of a row stand a little apart, so that equal ones do not hide each other.
+        shift = 0.5 * (system.order / (len(systems) - 1) - 0.5) if len(systems) > 1 else 0.0
+        heights = [row + shift for row in range(len(rows))]
         values = [value for value, _, _ in system.numbers]
         marks = {"mec": CARD, "mew": 0.8, "ms": 8, "clip_on": False}
-        axis.plot(values, places, look.marker, color=look.colour, **marks, zorder=3)
-    labels = names(rows)
+        axis.plot(values, heights, style.marker, color=style.colour, **marks, zorder=3)
+    labels = short_names(rows)
     if texts is not None:
         labels = [f"{label}  (n = {count})" for label, count in zip(labels, texts, strict=True)]
     axis.set_yticks(range(len(rows)), labels)
@@ -166,27 +174,49 @@ def dots(
     return figure
 
 
-def _shift(number: int, of: int) -> float:
-    """Marks of the same row a little apart, so that equal ones do not hide each other."""
-    return 0.0 if of < 2 else 0.5 * (number / (of - 1) - 0.5)
+def heat_map(panels: Sequence[tuple[str, Sequence[Sequence[float]]]], systems: Sequence[str]) -> Any:
+    """Agreement of every two systems in per cent; darker is more."""
+    labels, size = short_names(systems, LONGEST), len(systems)
+    under = 0.04 * max(map(len, labels))  # inches that slanted names take
+    figure, axes = canvas(len(panels), across=2, height=1.1 + under + min(0.5 * size, TALLEST_MAP))
+    for axis, (title, table) in zip(axes, panels, strict=True):
+        for y, row in enumerate(table):
+            for x, share in enumerate(row):
+                _tile(axis, x, y, share)
+        axis.set(title=title, xlim=(-0.5, size - 0.5), ylim=(size - 0.5, -0.5), aspect="equal")
+        axis.set_xticks(range(size), labels, rotation=30, ha="right")
+        axis.set_yticks(range(size), labels)
+        axis.tick_params(length=0)
+        axis.grid(visible=False)
+        axis.spines[:].set_visible(False)
+    return figure
 
 
-def _distinct(panels: Sequence[Panel]) -> list[Line]:
-    return list({(one.name, one.floor): one for panel in panels for one in panel.lines}.values())
+def _tile(axis: Any, x: int, y: int, share: float) -> None:
+    from matplotlib.colors import to_hex, to_rgb
+    from matplotlib.patches import Rectangle
+
+    if math.isnan(share):
+        axis.text(x, y, "–", ha="center", va="center", color=MUTED)
+        return
+    red, green, blue = (a + (b - a) * share for a, b in zip(to_rgb(PALE), to_rgb(STEEL), strict=True))
+    axis.add_patch(Rectangle((x - 0.48, y - 0.48), 0.96, 0.96, facecolor=to_hex((red, green, blue)), lw=0))
+    ink = ON_STEEL if share > 0.5 else ON_PALE
+    axis.text(x, y, f"{100 * share:.0f}", ha="center", va="center", color=ink)
 
 
-def _legend(figure: Any, systems: Sequence[Line], *, line: bool = True, floor: bool = False) -> None:
-    """Which look belongs to which system, under the panels."""
+def _legend(figure: Any, systems: Sequence[Series], *, line: bool = True, floor: bool = False) -> None:
+    """The style of each system, under the panels."""
     from matplotlib.lines import Line2D
 
-    style = {} if line else {"ls": "none"}
-    handles = [Line2D([], [], **(_style(one.order) | style)) for one in systems]
-    labels = names([one.name for one in systems])
+    dashes = {} if line else {"ls": "none"}
+    handles = [Line2D([], [], **(_line_style(system.order) | dashes)) for system in systems]
+    labels = short_names([system.name for system in systems])
     if floor:
         handles.append(Line2D([], [], color=MUTED, lw=1.1, ls=(0, (1, 2))))
         labels.append("random scores, by colour")
     longest = max(map(len, labels), default=1)
-    columns = max(1, min(len(labels), 110 // (longest + 6)))
+    columns = max(1, min(len(labels), 110 // (longest + 6)))  # about 110 characters fit across
     drawn = figure.legend(handles, labels, loc="outside lower center", ncols=columns)
     for text in drawn.get_texts():
         text.set_color(INK)

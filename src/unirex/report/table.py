@@ -10,12 +10,12 @@ from unirex.errors import UserError
 from unirex.metrics.registry import METRICS, Metric, metric
 from unirex.report.grid import MISSING, Cell, Grid, Head
 
-Rows = Mapping[str, Mapping[str, float]]
-Intervals = Mapping[str, Mapping[str, tuple[float, float]]]
+SystemMetrics = Mapping[str, Mapping[str, float]]  # system → metric → value
+Intervals = Mapping[str, Mapping[str, tuple[float, float]]]  # system → metric → low, high
 
 
 def table(
-    rows: Rows,
+    rows: SystemMetrics,
     columns: Sequence[str] | None = None,
     intervals: Intervals | None = None,
     *,
@@ -25,7 +25,7 @@ def table(
     """Results for a terminal, aligned, with an arrow for the good direction of each metric.
 
     A system that has `intervals` gets a second line with the 95 % interval of each number. Notes and warnings
-    stand below: `Summary.notes` and `Summary.warnings` are those of an evaluation.
+    follow below; those of an evaluation are `Summary.notes` and `Summary.warnings`.
 
     >>> print(table({"slm-fp": {"accuracy": 0.935, "sufficiency": 0.0213}, "random": {"accuracy": 0.5}}))
             Acc ↑  Suff ↓
@@ -36,11 +36,11 @@ def table(
     slm-fp       93.5
       95 %  91.2–95.1
     """
-    return replace(grid(rows, columns, intervals), notes=notes, warnings=warnings).text()
+    return replace(_grid(rows, columns, intervals), notes=notes, warnings=warnings).text()
 
 
 def markdown(
-    rows: Rows,
+    rows: SystemMetrics,
     columns: Sequence[str] | None = None,
     *,
     notes: Sequence[str] = (),
@@ -53,18 +53,11 @@ def markdown(
     |:--|--:|
     | slm-fp | 93.5 |
     """
-    return replace(grid(rows, columns), notes=notes, warnings=warnings).markdown()
+    return replace(_grid(rows, columns), notes=notes, warnings=warnings).markdown()
 
 
-def grid(rows: Rows, columns: Sequence[str] | None = None, intervals: Intervals | None = None) -> Grid:
-    """The same results before they are typeset."""
-    keys = columns_of(rows) if columns is None else list(columns)
-    body = [_row(name, row, keys, (intervals or {}).get(name, {})) for name, row in rows.items()]
-    return Grid([Head(""), *(Head(header(key), key) for key in keys)], body)
-
-
-def columns_of(rows: Rows) -> list[str]:
-    """The metrics worth a column: the known ones that occur, then the rest; budgets and parts on request.
+def columns_of(rows: SystemMetrics) -> list[str]:
+    """The default columns: known metrics first, then the rest; without those of one budget or one part.
 
     >>> columns_of({"slm-fp": {"auprc": 0.5, "auprc/correct": 0.6, "accuracy": 0.9, "csd@5": 0.1}})
     ['accuracy', 'auprc']
@@ -74,35 +67,27 @@ def columns_of(rows: Rows) -> list[str]:
     return known + [key for key in occurring if key not in METRICS]
 
 
-def describe(key: str) -> Metric | None:
-    """The metric behind a column, or None for a column of the user's own, such as seconds."""
-    try:
-        return metric(key)
-    except UserError:
-        return None
-
-
 def header(key: str) -> str:
-    """The head of a column: short name and good direction."""
-    known = describe(key)
+    """The head of a column: short name and an arrow in the good direction."""
+    known = _known_metric(key)
     return f"{known.header} {known.arrow}" if known else key
 
 
 def cell(key: str, value: float | None) -> str:
-    """A number as it is read: percentages with one decimal, differences of probabilities with three.
+    """A value as a table shows it: percentages with one decimal, differences of probabilities with three.
 
     >>> cell("accuracy", 0.9349), cell("csd", -0.25), cell("csd", float("nan"))
     ('93.5', '-0.250', '–')
     """
     if value is None or math.isnan(value):
         return MISSING
-    known = describe(key)
+    known = _known_metric(key)
     shown = f"{value * known.scale:.{known.decimals}f}" if known else f"{value:.3f}"
     return shown.removeprefix("-") if float(shown) == 0 else shown  # never "-0.000"
 
 
 def between(key: str, bounds: tuple[float, float] | None) -> str:
-    """An interval in the units of its metric, or nothing where none is known.
+    """An interval in the units of its metric; empty if unknown.
 
     >>> between("accuracy", (0.864, 0.899)), between("csd", (-0.02, 0.1)), between("csd", None)
     ('86.4–89.9', '-0.020 to 0.100', '')
@@ -113,8 +98,20 @@ def between(key: str, bounds: tuple[float, float] | None) -> str:
     return f"{low} to {high}" if "-" in low + high else f"{low}–{high}"  # a dash next to a minus misleads
 
 
-def _row(
-    name: str, row: Mapping[str, float], keys: Sequence[str], bounds: Mapping[str, tuple[float, float]]
-) -> list[Cell]:
-    cells = [Cell(cell(key, row.get(key)), under=between(key, bounds.get(key))) for key in keys]
-    return [Cell(name, under="95 %" if any(one.under for one in cells) else ""), *cells]
+def _grid(results: SystemMetrics, columns: Sequence[str] | None, intervals: Intervals | None = None) -> Grid:
+    """The results before they are typeset."""
+    keys = columns_of(results) if columns is None else list(columns)
+    body = []
+    for name, values in results.items():
+        bounds = (intervals or {}).get(name, {})
+        cells = [Cell(cell(key, values.get(key)), under=between(key, bounds.get(key))) for key in keys]
+        body.append([Cell(name, under="95 %" if any(entry.under for entry in cells) else ""), *cells])
+    return Grid([Head(""), *(Head(header(key), key) for key in keys)], body)
+
+
+def _known_metric(key: str) -> Metric | None:
+    """The metric of a column, or None for a column of the user's own, such as seconds."""
+    try:
+        return metric(key)
+    except UserError:
+        return None

@@ -9,7 +9,8 @@ from page_reader import Page
 from rich.console import Console
 
 from unirex.data.example import Example
-from unirex.report.examples import Stretch, example_page, render_example, stretches
+from unirex.report.data_examples import example_page, example_pieces, render_example
+from unirex.report.marked_text import TextPiece
 
 EVIL = """<script>alert("x")</script> '"><img onerror=x> &amp; [bold]x[/bold] \x1b[31m"""
 FILM = Example("r-1", ("a superb film",), "pos", (((2, 8),),))
@@ -41,7 +42,7 @@ def wild(draw):
 
 @given(wild())
 def test_the_text_on_the_page_is_the_text_exactly(example):
-    assert ["".join(one.text for one in parts) for parts in stretches(example)] == list(example.segments)
+    assert ["".join(one.text for one in parts) for parts in example_pieces(example)] == list(example.segments)
     alone = replace(example, groups=())  # numbers of groups stand beside the text
     assert page(alone).texts("p", "text") == list(example.segments)
     assert page(alone).texts("span", "id") == [example.id]
@@ -69,13 +70,13 @@ def test_gold_is_marked_on_the_page_and_in_plain_words():
 
 
 def test_groups_are_told_apart():
-    assert stretches(TWO) == [
+    assert example_pieces(TWO) == [
         [
-            Stretch("a "),
-            Stretch("sup", True, (1, 2)),
-            Stretch("erb", True, (1,)),
-            Stretch(" ", True),
-            Stretch("film", True, (2,)),
+            TextPiece("a "),
+            TextPiece("sup", gold=True, groups=(1, 2)),
+            TextPiece("erb", gold=True, groups=(1,)),
+            TextPiece(" ", gold=True),
+            TextPiece("film", gold=True, groups=(2,)),
         ]
     ]
     shown = page(TWO)
@@ -87,7 +88,7 @@ def test_groups_are_told_apart():
 
 def test_one_group_is_nothing_to_tell_apart():
     alone = replace(FILM, groups=(FILM.rationale,))
-    assert stretches(alone) == stretches(FILM) and not page(alone).texts("sup")
+    assert example_pieces(alone) == example_pieces(FILM) and not page(alone).texts("sup")
 
 
 def test_the_right_choice_is_marked():

@@ -9,24 +9,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sample_records import EMOJI, NASTY, record
 
-from unirex.comparison.examples import shown_from
+from unirex.comparison.examples import compared_example
 from unirex.data.rationales import words
 from unirex.errors import UserError
 from unirex.evaluation.records import Scored
-from unirex.report.browser import Answer, Shown, browser, browser_script, browser_style
-from unirex.report.island import PLAIN, SELECTED, island
+from unirex.report.browser import browser, browser_script, browser_style
+from unirex.report.browser_data import PLAIN, SELECTED, ComparedExample, MethodAnswer, browser_json
 from unirex.report.page import policy
 
 
 def one_shown(*args, **more):
-    (found,) = shown_from({"ours": [record("1", *args, **more)]}, budget=20)
-    return found
+    return compared_example({"ours": record("1", *args, **more)}, budget=20)
 
 
 def said(shown, method="ours"):
     """The words of an answer that have a look: their text, shade and whether they are selected."""
     answer = shown.answers[method]
-    texts = shown.texts(answer)
+    choice = shown.choice(answer)
+    texts = shown.segments if choice is None else (*shown.segments, shown.choices[choice])
     return [(texts[at][a:b], shade, chosen) for at, a, b, shade, chosen in answer.words if shade or chosen]
 
 
@@ -43,26 +43,13 @@ def sliced(text, start, end):
 # ---- From records to what is shown ------------------------------------------------------------------------
 
 
-def test_methods_meet_by_the_id_of_the_text():
-    ours = [record("b", "x"), record("a", "y", predicted="neg"), record("a", "again")]
-    theirs = [record("a", "y"), record("c", "z"), record("a", "again")]
-    found = shown_from({"ours": ours, "theirs": theirs}, budget=20)
-    assert [(one.id, one.segments[0], list(one.answers)) for one in found] == [
-        ("b", "x", ["ours"]),
-        ("a", "y", ["ours", "theirs"]),
-        ("a", "again", ["ours", "theirs"]),
-        ("c", "z", ["theirs"]),
-    ]
-    assert found[1].answers["ours"].predicted == "neg" and found[1].answers["theirs"].confidence == 0.9
-
-
 @pytest.mark.parametrize(
     ("other", "part"),
     [(record("1", "other text"), "segments"), (record("1", "text", label="neg"), "label")],
 )
 def test_methods_on_different_data_are_not_compared(other, part):
     with pytest.raises(UserError, match=f"example 1: 'ours' and 'theirs' have different {part}"):
-        shown_from({"ours": [record("1", "text")], "theirs": [other]}, budget=20)
+        compared_example({"ours": record("1", "text"), "theirs": other}, budget=20)
 
 
 def test_words_are_as_important_as_their_most_important_token():
@@ -72,7 +59,7 @@ def test_words_are_as_important_as_their_most_important_token():
         gold=(False, True, True, False),
         selected=((1,),),
     )
-    (found,) = shown_from({"ours": [record("1", "witty film.", sequences=(pieces,))]}, budget=20)
+    found = compared_example({"ours": record("1", "witty film.", sequences=(pieces,))}, budget=20)
     assert said(found) == [("witty", 4, True), ("film.", 8, False)]
     assert found.gold == ((0, 2, 9),)  # gold is by the character
 
@@ -83,7 +70,7 @@ def test_a_rationale_without_that_budget_is_what_its_tool_chose_or_the_highest_s
     chosen = replace(base, sequences=(replace(bare, chosen=(0, 3)),))
     unscored = replace(base, sequences=(replace(bare, scores=(), chosen=(2,)),))
     found = {
-        name: [text for text, _, selected in said(shown_from({"ours": [one]}, budget=20)[0]) if selected]
+        name: [text for text, _, selected in said(compared_example({"ours": one}, budget=20)) if selected]
         for name, one in {"top": base, "chosen": chosen, "unscored": unscored}.items()
     }
     assert found == {"top": ["b", "c"], "chosen": ["a", "d"], "unscored": ["c"]}
@@ -96,7 +83,7 @@ def test_of_choices_the_predicted_sequence_is_shown():
         for text, first in zip(choices, (0.1, 0.9), strict=True)
     )
     asked = record("1", question, sequences=sequences, choices=choices, label="A", predicted="B")
-    found = shown_from({"ours": [asked], "none": [replace(asked, predicted=None)]}, budget=20)[0]
+    found = compared_example({"ours": asked, "none": replace(asked, predicted=None)}, budget=20)
     assert said(found) == [("at", 8, True)]
     assert said(found, "none") == [("in", 8, True)]  # the right one, for want of a prediction
     assert unpacked(browser([found], ["ours", "none"]))["rows"][0][-1] == [0]  # words of different choices
@@ -114,7 +101,7 @@ def test_what_is_not_known_is_not_made_up():
 
 @pytest.mark.parametrize("text", [NASTY, EMOJI, "lone \ud83d surrogate", "\ud83d\ude00 two halves", ""])
 def test_no_text_breaks_out_of_the_data(text):
-    written = island([one_shown(text, label=text, predicted=text)], [text or "ours"])
+    written = browser_json([one_shown(text, label=text, predicted=text)], [text or "ours"])
     assert not re.search("[<>&\u2028\u2029\ud800-\udfff]", written)
     read = json.loads(written.encode("utf-8"))
     meant = text.replace("\ud83d\ude00", "😀")
@@ -125,7 +112,7 @@ def test_no_text_breaks_out_of_the_data(text):
 def test_browsers_find_the_same_words(text, data):
     scores = [data.draw(st.floats(0.0, 1.0)) for _ in words(text)]
     shown = one_shown(text, scores=scores, gold=[text[a:b] for a, b in words(text)[::2]])
-    ((_, _, _, _, (cuts,), gold, (answer,), _),) = json.loads(island([shown], ["ours"]))["rows"]
+    ((_, _, _, _, (cuts,), gold, (answer,), _),) = json.loads(browser_json([shown], ["ours"]))["rows"]
     found, at = [], 0
     for gap, length, look in zip(cuts[::2], cuts[1::2], answer[2], strict=True):
         part = sliced(text, at + gap, at + gap + length)
@@ -140,15 +127,15 @@ def test_browsers_find_the_same_words(text, data):
 def test_methods_may_mean_different_words():
     text = "wonderful!"
     answers = {
-        "a": Answer("pos", None, ((0, 0, 9, 8, True), (0, 9, 10, 1, False))),
-        "b": Answer("pos", None, ((0, 0, 10, 4, False),)),
-        "c": Answer("pos", None, ()),
+        "a": MethodAnswer("pos", None, ((0, 0, 9, 8, True), (0, 9, 10, 1, False))),
+        "b": MethodAnswer("pos", None, ((0, 0, 10, 4, False),)),
+        "c": MethodAnswer("pos", None, ()),
     }
-    shown = Shown("1", (text,), None, "pos", None, answers)
-    row = json.loads(island([shown], [*answers, "absent"]))["rows"][0]
+    shown = ComparedExample("1", (text,), None, "pos", None, answers)
+    row = json.loads(browser_json([shown], [*answers, "absent"]))["rows"][0]
     assert row[4] == [[0, 9, 0, 1]]
     assert [one and one[2] for one in row[6]] == ["i1", "44", "00", 0]
-    assert row[7] == [0, 0, -1, -1, -1, -1]  # nobody else selects any; an absent method is no zero
+    assert row[7] == [0, 0, -1, -1, -1, -1]  # the others select none; an absent method is no zero
 
 
 def test_only_what_the_examples_have_is_asked():
@@ -164,15 +151,6 @@ def test_only_what_the_examples_have_is_asked():
     }
     assert {*asked.findall(bare)} == {"q", "sort", "size", "without", "page"}
     assert "confident" not in bare and "disagreement" not in bare
-
-
-def test_the_first_examples_need_no_script():
-    shown = shown_from({"ours": [record(f"id {n}", NASTY, scores=[1.0]) for n in range(7)]}, budget=20)
-    html = browser(shown, ["ours", "theirs"])
-    static = re.search("<noscript>(.*?)</noscript>", html, re.S)[1]
-    assert static.count("<article") == 5 and "The first 5 of 7" in static
-    assert '<mark class="s8">&lt;/script&gt;&lt;script&gt;alert(1)&lt;/script&gt;</mark>' in static
-    assert static.count("Nothing is known of this text.") == 5 and "<script" not in static
 
 
 def test_nothing_to_browse_is_no_mistake():

@@ -1,0 +1,216 @@
+"""Explanations shown to a person: as a page that stands alone, or one by one in a terminal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from rich.console import Console, Group, RenderableType
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from unirex.data.example import Label, choice_label
+from unirex.explanation import Explanation
+from unirex.report.marked_text import (
+    NONE_MARKED,
+    NOT_ANNOTATED,
+    TextPiece,
+    cut,
+    gold_pieces,
+    level,
+    passage,
+    terminal_text,
+    word_list,
+)
+from unirex.report.markup import Html, element, joined, printable
+from unirex.report.page import count, gold_label, header, page, rationale_key
+
+SHOWN_LABELS = 5
+BAR = 24  # characters for a probability of 1
+
+
+def explanation_page(explanations: Sequence[Explanation], *, title: str) -> str:
+    """A page of explanations: each text with its label and its reasons."""
+    top = header("Explanations", title, count(len(explanations), "text"))
+    if not explanations:
+        return page(title, [top, element("p", "There is nothing to show yet.")])
+    cards = [_card(number, explanation) for number, explanation in enumerate(explanations, start=1)]
+    return page(title, [top, rationale_key("system"), *cards])
+
+
+def print_explanation(explanation: Explanation, console: Console) -> None:
+    """Show one explanation to the person at the terminal."""
+    console.print(render(explanation))
+
+
+def render(explanation: Explanation) -> RenderableType:
+    """An explanation as a panel: colour for importance, bold underline for the rationale, words for both."""
+    parts: list[RenderableType] = [terminal_text(_rationale(explanation))]
+    parts += [Text(), _terminal_bars(explanation)]
+    words = word_list(f"rationale, {_budget(explanation)}", (span.text for span in explanation.spans))
+    parts.append(Text.assemble("\n", words))
+    if explanation.gold_spans is not None:
+        words = word_list("gold rationale", (span.text for span in explanation.gold_spans))
+        parts += [Text.assemble("\n", words), terminal_text(_gold(explanation))]
+    if explanation.completeness_error is not None:
+        parts.append(Text(_completeness(explanation), style="dim"))
+    if explanation.truncated > 0:
+        parts.append(Text(_truncation(explanation), style="yellow"))
+    return Panel(Group(*parts), title=_terminal_title(explanation), title_align="left", padding=(1, 2))
+
+
+# ---- On a page --------------------------------------------------------------------------------------------
+
+
+def _card(number: int, explanation: Explanation) -> Html:
+    name = [element("span", explanation.id, class_="id")] if explanation.id is not None else []
+    title = element("h2", f"Text {number}", *name, class_="card-title")
+    measures = element("div", _bars(explanation), _fine_print(explanation), class_="measures")
+    answer = (_verdict(explanation), passage(_rationale(explanation)), measures)
+    return element(
+        "article", title, element("div", *answer, class_="single"), _gold_section(explanation), class_="card"
+    )
+
+
+def _verdict(explanation: Explanation) -> Html:
+    """The predicted label, and whether it is right where that is known."""
+    parts = [element("span", _named(explanation, explanation.label), class_="chip", dir="auto")]
+    if explanation.gold_label is not None:
+        right = explanation.label == explanation.gold_label
+        verdict, class_ = ("✓ correct", "right") if right else ("✗ wrong", "wrong")
+        parts.append(element("span", verdict, class_=class_))
+    return element("p", *parts, class_="verdict")
+
+
+def _bars(explanation: Explanation) -> Html:
+    """A bar per label, as long as its probability."""
+    rows = []
+    for label, probability in _ranked(explanation):
+        fill = element("span", class_="fill", style=f"width:{100 * probability:.1f}%")
+        track = element("span", fill, class_="track", aria_hidden="true")
+        value = element("span", _percent(probability), class_="value")
+        row = (element("dt", _named(explanation, label), dir="auto"), element("dd", track, value))
+        rows.append(element("div", *row, class_="predicted" if label == explanation.label else None))
+    left = len(explanation.probabilities) - len(rows)
+    if left:
+        rows.append(element("div", element("dt", f"{left} more", class_="muted"), element("dd")))
+    return element("dl", *rows, class_="bars")
+
+
+def _fine_print(explanation: Explanation) -> Html:
+    """The budget, a warning if the model did not read the whole text, and the completeness error."""
+    lines = [element("p", f"Rationale: {_budget(explanation)}", class_="fine")]
+    if explanation.truncated > 0:
+        lines.append(element("p", _truncation(explanation), class_="fine warning"))
+    if explanation.completeness_error is not None:
+        lines.append(element("p", _completeness(explanation), class_="fine"))
+    return joined(lines)
+
+
+def _gold_section(explanation: Explanation) -> Html:
+    """The gold label and the words that a person marked; empty where neither is known."""
+    if explanation.gold_label is None and explanation.gold_spans is None:
+        return Html("")
+    parts = [element("h3", "Gold rationale")]
+    if explanation.gold_label is not None:
+        parts.append(gold_label(_named(explanation, explanation.gold_label)))
+    if explanation.gold_spans is not None:
+        parts.append(passage(_gold(explanation)))
+    if not explanation.gold_spans:  # unknown, or known to be empty
+        remark = NOT_ANNOTATED if explanation.gold_spans is None else NONE_MARKED
+        parts.append(element("p", remark, class_="fine"))
+    return element("section", *parts, class_="gold")
+
+
+# ---- In a terminal ----------------------------------------------------------------------------------------
+
+
+def _terminal_title(explanation: Explanation) -> Text:
+    """The predicted label, and whether it is right where that is known."""
+    title = Text(printable(_named(explanation, explanation.label)), style="bold")
+    gold = explanation.gold_label
+    if gold is not None and gold == explanation.label:
+        title.append(" ✓ correct", style="green")
+    elif gold is not None:
+        title.append(f" ✗ wrong, gold {printable(_named(explanation, gold))}", style="red")
+    if explanation.id is not None:
+        title.append(f" · {printable(explanation.id)}", style="dim")
+    return title
+
+
+def _terminal_bars(explanation: Explanation) -> Table:
+    """A bar per label, as long as its probability."""
+    table = Table.grid(padding=(0, 1))
+    for label, probability in _ranked(explanation):
+        name = Text(printable(_named(explanation, label)))
+        bar = Text("█" * round(BAR * probability), style="cyan" if label == explanation.label else "dim")
+        table.add_row(name, bar, Text(_percent(probability), justify="right"))
+    return table
+
+
+# ---- What both show ---------------------------------------------------------------------------------------
+
+
+def _rationale(explanation: Explanation) -> list[list[TextPiece]]:
+    """The text as the system sees it, per segment: words shaded by importance, its rationale selected."""
+    top = max((word.score for word in explanation.words if math.isfinite(word.score)), default=0.0)
+    segments = []
+    for number, segment in enumerate(explanation.segments):
+        words = [word for word in explanation.words if word.segment == number]
+        pieces = []
+        for (start, end), covering in cut(segment, [[(word.start, word.end)] for word in words]):
+            piece = TextPiece(segment[start:end])
+            if covering:
+                word = words[covering[0]]
+                piece = replace(piece, level=level(word.score, top), selected=word.selected, score=word.score)
+            pieces.append(piece)
+        segments.append(pieces)
+    return segments
+
+
+def _gold(explanation: Explanation) -> list[list[TextPiece]]:
+    """The text as a person marked it, per segment; without the choice, which the system appended."""
+    segments = explanation.segments if explanation.choices is None else explanation.segments[:-1]
+    spans = explanation.gold_spans or ()
+    return [
+        gold_pieces(segment, [(span.start, span.end) for span in spans if span.segment == number])
+        for number, segment in enumerate(segments)
+    ]
+
+
+def _ranked(explanation: Explanation) -> list[tuple[Label, float]]:
+    """The labels and their probabilities in the order of the task; of many labels only the likeliest."""
+    pairs = list(explanation.probabilities.items())
+    if len(pairs) <= SHOWN_LABELS:
+        return pairs
+    return sorted(pairs, key=lambda pair: -pair[1])[:SHOWN_LABELS]
+
+
+def _named(explanation: Explanation, label: Label) -> str:
+    """A label as people know it: the letter of a choice with the text it stands for."""
+    for number, choice in enumerate(explanation.choices or ()):
+        if choice_label(number) == str(label):
+            return f"{label} · {choice}"
+    return str(label)
+
+
+def _percent(probability: float) -> str:
+    return f"{probability:.1%}".replace("%", " %")
+
+
+def _budget(explanation: Explanation) -> str:
+    """How long the rationale may be."""
+    return "any number of tokens" if explanation.budget >= 100 else f"{explanation.budget:g} % of the tokens"
+
+
+def _truncation(explanation: Explanation) -> str:
+    """How much of the text the model did not read."""
+    tokens = "1 token was" if explanation.truncated == 1 else f"{explanation.truncated} tokens were"
+    return f"The text is too long for the model: {tokens} not read."
+
+
+def _completeness(explanation: Explanation) -> str:
+    """How far the scores are from adding up to what they explain."""
+    return f"completeness error of the scores: {explanation.completeness_error:.3g}"
