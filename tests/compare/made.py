@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -114,7 +116,7 @@ def run(
     return folder
 
 
-def file(path: Path, **how):
-    """A file of records alone."""
-    write_records(path, records(**how))
+def file(path: Path, *, change: Mapping[str, object] | None = None, **how):
+    """A file of records alone; `change` replaces fields of every record."""
+    write_records(path, [replace(record, **(change or {})) for record in records(**how)])
     return path

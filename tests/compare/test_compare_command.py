@@ -6,7 +6,7 @@ import pytest
 from jsonargparse import ArgumentParser
 from made import file, records, run
 
-from unirex.cli_compare import compare, compare_options
+from unirex.cli import compare
 from unirex.errors import UserError
 from unirex.evaluation.record_files import write_records
 
@@ -15,8 +15,8 @@ EVIL = "<script>alert(1)</script>"
 
 def call(*arguments):
     parser = ArgumentParser(exit_on_error=False)
-    compare_options(parser)
-    return compare(parser.parse_args([str(one) for one in arguments]))
+    compare.options(parser, arguments)
+    return compare.run(parser.parse_args([str(one) for one in arguments]))
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +100,7 @@ def test_the_package_needs_no_torch():
     import sys
 
     code = (
-        "import sys, unirex.comparison, unirex.cli_compare; print({'torch', 'matplotlib'} & set(sys.modules))"
+        "import sys, unirex.comparison, unirex.cli.compare; print({'torch', 'matplotlib'} & set(sys.modules))"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert out.strip() == "set()"

@@ -1,16 +1,17 @@
 """What is bold: the best, and whoever cannot be told apart from it, if anybody can be."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from made import file, records, run
 
 from unirex.comparison import compare
-from unirex.comparison.method import statistic_of
-from unirex.comparison.significance import Difference, best
-from unirex.comparison.tables import differences
+from unirex.comparison.significance import Difference, best, whole_set_statistic
+from unirex.comparison.tables import differences_table
 from unirex.errors import UserError
+from unirex.evaluation.record_files import write_records
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +87,7 @@ def test_macro_f1_of_seeds_is_the_mean_over_seeds_even_of_unequal_numbers(tmp_pa
         "three": [file(tmp_path / f"b{seed}.jsonl", seed=seed) for seed in (3, 4, 5)],
     }
     two, three = compare(places).methods
-    statistic, rows = statistic_of(two, three, "macro_f1"), np.arange(60)
+    statistic, rows = whole_set_statistic(two, three, "macro_f1"), np.arange(60)
     assert statistic(np.zeros(60, int), rows) == pytest.approx(two.value("macro_f1"))
     assert statistic(np.ones(60, int), rows) == pytest.approx(three.value("macro_f1"))
 
@@ -111,13 +112,13 @@ def test_a_single_method_is_compared_with_nobody(tmp_path):
 
 
 def test_the_bootstrap_agrees(planted, tmp_path):
-    places = {one.name: one.runs[0].place.folder for one in planted.methods}
+    places = {one.name: one.runs[0].source.folder for one in planted.methods}
     found = compare(places, test="bootstrap", draws=500)
     assert found.best("csd") == {"faithful", "also"} and "paired bootstrap test" in found.table()
 
 
 def test_the_bootstrap_is_used_for_f1_and_ece_too(planted):
-    places = {one.name: one.runs[0].place.folder for one in planted.methods[:2]}
+    places = {one.name: one.runs[0].source.folder for one in planted.methods[:2]}
     for key in ("macro_f1", "ece"):
         swapped, drawn = (
             compare(places, columns=[key], test=test, draws=300).differences(key)[0]
@@ -128,13 +129,13 @@ def test_the_bootstrap_is_used_for_f1_and_ece_too(planted):
 
 
 def test_the_caption_tells_how_often_was_drawn_and_over_how_many_texts(planted):
-    places = {one.name: one.runs[0].place.folder for one in planted.methods[:2]}
-    grid = differences(compare(places, columns=["accuracy", "macro_f1", "auprc/correct"]))
+    places = {one.name: one.runs[0].source.folder for one in planted.methods[:2]}
+    grid = differences_table(compare(places, columns=["accuracy", "macro_f1", "auprc/correct"]))
     assert "5000 draws for Acc, AUPRC correct, 1000 draws for" in grid.caption
     texts = [row[-1].text for row in grid.body]
     assert texts[:2] == ["120", "120"] and 0 < int(texts[2]) < 120
-    assert "999 draws; several" in differences(planted).caption
-    assert "fewer than 20 texts" in differences(compare(places, test="bootstrap", draws=99)).caption
+    assert "999 draws; several" in differences_table(planted).caption
+    assert "fewer than 20 texts" in differences_table(compare(places, test="bootstrap", draws=99)).caption
 
 
 def test_a_test_that_points_the_other_way_than_the_table_makes_nobody_bold(planted):
@@ -148,10 +149,6 @@ def test_a_test_that_points_the_other_way_than_the_table_makes_nobody_bold(plant
 
 
 def test_numbers_that_are_no_means_are_tested_on_texts_both_answer(tmp_path):
-    from dataclasses import replace
-
-    from unirex.evaluation.record_files import write_records
-
     made = records(right=0.6, seed=2)
     silent = [replace(one, predicted=None, target=None, probabilities=(), views=()) for one in made[:20]]
     write_records(tmp_path / "b.jsonl", [*silent, *made[20:]])
@@ -178,18 +175,10 @@ def test_wrong_choices_are_named(tmp_path):
 
 
 def test_records_of_other_tools_that_tell_less_are_compared_on_what_they_tell(tmp_path):
-    from dataclasses import replace
-
-    from unirex.evaluation.record_files import write_records
-
-    bare = [
-        replace(
-            one, predicted=None, target=None, probabilities=(), views=(), draws=(), budgets=(), seconds=None
-        )
-        for one in records(seed=4)
-    ]
-    write_records(tmp_path / "bare.jsonl", bare)
-    found = compare([file(tmp_path / "full.jsonl", plausible=0.9), tmp_path / "bare.jsonl"])
+    unknown = {"predicted": None, "target": None, "seconds": None}
+    unknown |= dict.fromkeys(("probabilities", "views", "draws", "budgets"), ())
+    bare = file(tmp_path / "bare.jsonl", seed=4, change=unknown)
+    found = compare([file(tmp_path / "full.jsonl", plausible=0.9), bare])
     assert np.isnan(found.methods[1].value("accuracy")) and found.methods[1].value("auprc") > 0
     assert "–" in found.table() and "bare" in found.page()
 

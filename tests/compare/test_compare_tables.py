@@ -2,13 +2,18 @@
 
 import csv
 import io
+import json
 import re
+from collections import Counter
+from dataclasses import replace
 
 import pytest
 from made import file, records, run
 
 from unirex.comparison import compare
-from unirex.comparison.scores import scores
+from unirex.comparison.main_table import main_table
+from unirex.evaluation.record_files import write_records
+from unirex.evaluation.records import Probes
 
 EVIL = "<script>alert(1)</script>_%&"
 PAPER_BUDGETS = (1.0, 5.0, 10.0, 20.0, 50.0)
@@ -53,7 +58,7 @@ def test_intervals_of_several_seeds_stand_in_every_format(found):
     assert re.search(rf"{shown}(\*\*)? \({bounds}\)", found.table("markdown"))
     latex = found.table("latex")
     assert f"{mean:.3f} $\\pm$ {std:.3f}" in latex and rf"{{\scriptsize ({low:.3f}--{high:.3f})}}" in latex
-    assert f"<small>{bounds}</small>" in scores(found).html()
+    assert f"<small>{bounds}</small>" in main_table(found).html()
     row = next(csv.DictReader(io.StringIO(found.table("csv"))))
     assert [float(row[f"csd{part}"]) for part in ("", "_std", "_low", "_high")] == [mean, std, low, high]
 
@@ -88,7 +93,7 @@ def test_elsewhere_the_paper_has_columns_beside_ours(found):
     vanilla = next(row for row in rows if row["method"] == "vanilla")
     low, value, high = (float(vanilla[name]) for name in ("csd_low", "csd", "csd_high"))
     assert low < value < high and vanilla["csd_std"] == ""
-    heads = [head.key for head in scores(found).head]
+    heads = [head.key for head in main_table(found).head]
     assert heads[2:4] == ["accuracy", "accuracy_paper"]
 
 
@@ -123,22 +128,13 @@ def test_a_collapsed_predictor_is_warned_of(tmp_path):
 
 @pytest.mark.parametrize("performance", ["accuracy", "macro_f1", "micro_f1", "binary_f1"])
 def test_one_answer_to_all_is_warned_of_whatever_performance_is_measured_by(performance, tmp_path):
-    from collections import Counter
-    from dataclasses import replace
-
-    from unirex.evaluation.record_files import write_records
-
-    real = records(right=0.9, faithful=0.5)
-    often = Counter(one.label for one in real).most_common(1)[0][0]
-    constant = [
-        replace(
-            one, predicted=often, target=often, probabilities=(0.1, 0.9) if often == "pos" else (0.9, 0.1)
-        )
-        for one in records(seed=3)
-    ]
-    for name, made in (("real", real), ("constant", constant)):
-        write_records(tmp_path / f"{name}.jsonl", made)
-    places = {name: tmp_path / f"{name}.jsonl" for name in ("real", "constant")}
+    often = Counter(record.label for record in records()).most_common(1)[0][0]
+    sure = (0.1, 0.9) if often == "pos" else (0.9, 0.1)
+    always = {"predicted": often, "target": often, "probabilities": sure}
+    places = {
+        "real": file(tmp_path / "real.jsonl", right=0.9, faithful=0.5),
+        "constant": file(tmp_path / "constant.jsonl", seed=3, change=always),
+    }
     keys = [performance, "comprehensiveness", "sufficiency"]
     warned = [one for one in compare(places, columns=keys).warnings if "near chance" in one]
     assert len(warned) == 1 and warned[0].startswith("constant earns FNRG")
@@ -166,11 +162,6 @@ def test_latex_rows_have_as_many_cells_as_columns(found):
 
 
 def test_what_other_edits_show_has_a_table_of_its_own_with_the_floor(tmp_path):
-    from dataclasses import replace
-
-    from unirex.evaluation.record_files import write_records
-    from unirex.evaluation.records import Probes
-
     probes = Probes(left_out=None, words=(0.5, 0.2), lowest=0.1, highest=0.6)
     made = records()
     with_probes = [
@@ -187,8 +178,6 @@ def test_what_other_edits_show_has_a_table_of_its_own_with_the_floor(tmp_path):
 
 
 def test_the_papers_numbers_for_other_data_are_warned_of(tmp_path):
-    import json
-
     path = run(tmp_path / "a") / "evaluation" / "sst-test" / "metrics.json"
     saved = json.loads(path.read_text())
     for name, told in (("demo", True), ("SST", False)):

@@ -1,38 +1,96 @@
-"""Several methods on the same examples: which is better, by how much, and how sure that is."""
+"""`compare`: several methods on the same examples; which is better, by how much, and how sure that is."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any, get_args
 
-from unirex.comparison import examples as agreement
-from unirex.comparison import scores as printed
 from unirex.comparison import significance
-from unirex.comparison.evaluations import by_token, mixed_units, same_records
-from unirex.comparison.method import Method
-from unirex.comparison.significance import Difference, Kind
+from unirex.comparison.evaluations import align, read_evaluation
+from unirex.comparison.examples import GatheredExamples, gather_examples
+from unirex.comparison.figures import figures
+from unirex.comparison.main_table import main_table, table_of_runs
+from unirex.comparison.method import Method, removals
+from unirex.comparison.notes import comparability_notes, paper_notes
+from unirex.comparison.page import comparison_page
+from unirex.comparison.significance import Difference
+from unirex.comparison.sources import EvaluationInput, find_sources, group_by_method
+from unirex.comparison.tables import probes_table
+from unirex.errors import UserError, unknown
 from unirex.metrics import performance
-from unirex.metrics.registry import METRICS
+from unirex.metrics.paired import PairedTest
+from unirex.metrics.registry import BY_REMOVAL, HEADLINE, METRICS, metric
 from unirex.metrics.relative_gain import FAITHFULNESS, PLAUSIBILITY, Gains, relative_gain, warnings_of
-from unirex.report.notes import answer
+from unirex.paper.published import performance_metric
+from unirex.report.notes import constant_answer
 
-BUDGET = 20.0  # of the highlights, if it was measured
-EXAMPLES = 10_000  # of a page
+BUDGET = 20.0  # per cent; size of the highlights, or the nearest that was measured
+EXAMPLES = 10_000  # most texts of a page
+
+
+def compare(
+    places: Sequence[EvaluationInput] | Mapping[str, Any],
+    *,
+    evaluation: str | None = None,
+    columns: Sequence[str] | None = None,
+    paper: str | None = None,
+    budget: float | None = None,
+    test: PairedTest = "randomisation",
+    draws: int = significance.DRAWS,
+    examples: int = EXAMPLES,
+    gate: float | None = None,
+    advance: Callable[[int], object] | None = None,
+) -> Comparison:
+    """Read evaluations of the same examples and put them side by side.
+
+    Args:
+        places: folders of runs or of evaluations, files of records, `NAME=place`, or results of
+            `unirex.evaluate`; or a mapping of names to one of these, or to a list of seeds.
+        evaluation: which of a run's evaluations, if it has several.
+        columns: metrics of the table; by default the three desiderata.
+        paper: a dataset of the UNIREX paper, to have its numbers beside these.
+        budget: size of the rationales whose words are compared and shown, in per cent.
+        test: `randomisation` or `bootstrap`.
+        draws: number of draws of each test.
+        examples: most texts of a page.
+        gate: methods below this share of the best performance (gate · best) get no relative gain.
+        advance: progress callback: number of records just read.
+    """
+    _check_options(test, draws, examples)
+    groups = group_by_method(find_sources(places, evaluation=evaluation))
+    if not groups:
+        raise UserError("there is nothing to compare; give runs, evaluations or files of records.")
+    evaluations = [read_evaluation(source, advance=advance) for group in groups.values() for source in group]
+    aligned, notes = align(evaluations, advance=advance)
+    remaining = iter(aligned)
+    methods = [Method(name, [next(remaining) for _ in group]) for name, group in groups.items()]
+    return Comparison(
+        methods,
+        _checked_columns(methods, columns, paper),
+        [*notes, *comparability_notes(methods)],
+        paper,
+        _checked_budget(methods, budget),
+        test,
+        draws,
+        examples,
+        gate,
+    )
 
 
 @dataclass
 class Comparison:
-    """What was compared and how; numbers, tables and figures are computed when they are asked for."""
+    """What is compared and how; numbers, tables and figures are computed on demand."""
 
     methods: Sequence[Method]
     columns: Sequence[str]
     notes: Sequence[str] = ()
     paper: str | None = None
     budget: float = BUDGET
-    test: Kind = "randomisation"
+    test: PairedTest = "randomisation"
     draws: int = significance.DRAWS
     examples: int = EXAMPLES
     gate: float | None = None
@@ -40,23 +98,26 @@ class Comparison:
 
     @property
     def texts(self) -> int:
-        """How many examples all methods have."""
+        """The number of examples that all methods have."""
         return len(self.methods[0].gold)
 
     @property
     def performance(self) -> str:
-        """What counts as performance: the first such column."""
-        known = (METRICS[key] for key in self.columns if key in METRICS)
-        found = (one.name for one in known if one.desideratum == "performance" and one.direction == "higher")
-        return next(found, "accuracy")
+        """The metric that counts as performance: the first such column."""
+        for key in self.columns:
+            known = METRICS.get(key)
+            if known and known.desideratum == "performance" and known.direction == "higher":
+                return key
+        return "accuracy"
 
     def differences(self, key: str) -> list[Difference]:
         """Every two methods on one metric, with interval, p-value and corrected p-value.
 
-        Nothing is tested that counts tokens where methods mean different things by a token, and no number
-        that is what it is by construction.
+        Left out are values that are so by construction, and metrics that count marked tokens if the methods
+        cut the texts into different tokens.
         """
-        if by_token(key) and mixed_units(self.methods):
+        first, *others = self.methods
+        if metric(key).desideratum == "plausibility" and not all(map(first.tokenised_like, others)):
             return []
         if key not in self._tested:
             ranked = self.ranked(key)
@@ -65,112 +126,159 @@ class Comparison:
 
     def tests(self) -> list[Difference]:
         """Every two methods on every metric of the table."""
-        return [one for key in self.columns for one in self.differences(key)]
+        return [difference for key in self.columns for difference in self.differences(key)]
 
     def best(self, key: str) -> set[str]:
-        """The methods in bold: the best, and those not told apart from it, if any is significantly worse."""
+        """The methods in bold: the best, and all not significantly worse, if any is significantly worse."""
         return significance.best(self.ranked(key), key, self.differences(key))
 
     def ranked(self, key: str) -> list[Method]:
-        """The methods that a metric can be held against each other of."""
-        return [one for one in self.methods if one.ranked(key)]
+        """The methods that can be compared with each other on a metric."""
+        return [method for method in self.methods if method.ranked(key)]
 
     @cached_property
     def gains(self) -> dict[str, Gains]:
         """Normalised relative gain of each method among these; empty for a single method."""
-        if len(self.methods) < 2:
+        weights = [float(self._measured(keys)) for keys in self._gain_metrics.values()]
+        if len(self.methods) < 2 or not any(weights):
             return {}
-        table = {one.name: {key: mean for key, (mean, _) in one.metrics.items()} for one in self.methods}
-        weights = [float(self._known(keys)) for keys in (FAITHFULNESS, PLAUSIBILITY, (self.performance,))]
-        if not any(weights):
-            return {}
-        found = relative_gain(
-            table,
+        means = {
+            method.name: {key: mean for key, (mean, _) in method.metrics.items()} for method in self.methods
+        }
+        gains = relative_gain(
+            means,
             performance=(self.performance,),
             weights=weights,
             gate=self.gate,
             chance=self._chance,
-            collapsed=self._constant,
+            collapsed=self._collapse_reasons,
         )
-        measured = {key for row in table.values() for key in row}  # nobody lacks what nobody has
+        # A metric that no method has is not reported as missing from each of them.
         return {
-            name: replace(one, missing=tuple(key for key in one.missing if key in measured))
-            for name, one in found.items()
+            name: replace(gain, missing=tuple(key for key in gain.missing if self._measured([key])))
+            for name, gain in gains.items()
         }
 
     @property
     def warnings(self) -> list[str]:
-        """What the reader must know: of the examples, of the gains, and of the published numbers."""
-        of_gains = [] if self._all_same or not self.gains else [*warnings_of(self.gains), *self._partly]
-        first = next((one for one in self.methods if not one.select_predict), self.methods[0])
-        of_paper = printed.remarks(first, self.paper) if self.paper else []
+        """Notes on the examples, on the gains, and on the published numbers."""
+        of_gains = [*warnings_of(self.gains), *self._missing_desiderata()] if self.gains else []
+        # Systems that predict from their rationale may have a protocol of their own.
+        first = next((method for method in self.methods if not method.select_predict), self.methods[0])
+        of_paper = paper_notes(first, self.paper) if self.paper else []
         return [*self.notes, *of_gains, *of_paper]
 
     @cached_property
-    def gathered(self) -> agreement.Gathered:
+    def gathered(self) -> GatheredExamples:
         """All examples side by side; reads the records once more."""
-        return agreement.gather(self.methods, budget=self.budget, limit=self.examples)
+        return gather_examples(self.methods, budget=self.budget, limit=self.examples)
 
     def table(self, format: str = "text", *, runs: bool = False) -> str:  # noqa: A002  (as on the command line)
-        """One row a method, as `text`, `markdown`, `latex` or `csv`; with `runs`, one row a run."""
-        from unirex.comparison.scores import every_run, scores
-        from unirex.comparison.tables import probed
-
+        """One row per method, as `text`, `markdown`, `latex` or `csv`; with `runs`, one row per run."""
         if runs:
-            return every_run(self).written(format)
+            return table_of_runs(self).written(format)
         text = format == "text"  # a terminal is narrow
-        main = scores(self, published="rows" if text else "columns", short=text).written(format)
-        further = probed(self) if text else None  # other formats hold one table
-        return main if further is None else f"{main}\n\n{further.text()}"
+        main = main_table(self, paper_in_rows=text, short=text).written(format)
+        probes = probes_table(self) if text else None  # other formats hold one table
+        return main if probes is None else f"{main}\n\n{probes.text()}"
 
     def save_plots(self, folder: str | Path) -> list[Path]:
         """Write every figure as SVG and PNG."""
-        from unirex.comparison.figures import figures
-
         return [path for figure in figures(self) for path in figure.save(Path(folder))]
 
     def page(self, title: str | None = None, *, remarks: Sequence[str] = ()) -> str:
-        """The whole report as a page that stands alone; `remarks` are notes of your own under the table."""
-        from unirex.comparison.page import page
-
-        return page(self, title, remarks)
+        """The whole report as a self-contained HTML page; `remarks` are notes of your own under the table."""
+        return comparison_page(self, title, remarks)
 
     @property
-    def _all_same(self) -> bool:
-        """Whether all methods are the same records, of which gains have nothing to say."""
-        return len(self.methods) > 1 and all(same_records(self.methods[0], one) for one in self.methods[1:])
+    def _gain_metrics(self) -> dict[str, tuple[str, ...]]:
+        return {"FNRG": FAITHFULNESS, "PNRG": PLAUSIBILITY, "TNRG": (self.performance,)}
+
+    def _measured(self, keys: Iterable[str]) -> bool:
+        return any(key in method.metrics for key in keys for method in self.methods)
+
+    def _missing_desiderata(self) -> list[str]:
+        """A note if CNRG is not over all three desiderata, as no method has one of them."""
+        known = [name for name, keys in self._gain_metrics.items() if self._measured(keys)]
+        lacking = ", ".join(name for name in self._gain_metrics if name not in known)
+        mean = f"the mean of {' and '.join(known)}" if len(known) > 1 else known[0]
+        return [f"No method has what {lacking} needs: CNRG is {mean} only."] if lacking else []
 
     @property
-    def _constant(self) -> dict[str, str]:
-        """Of the methods that predict: the one answer they gave in every run, or nothing."""
-        found = {one.name: [run.collapse for run in one.runs] for one in self.methods if one.confusion}
-        return {
-            name: f"it answers {answer(all_[0])}" if all_[0] and all(all_) else ""
-            for name, all_ in found.items()
-        }
-
-    @property
-    def _partly(self) -> list[str]:
-        """That CNRG is not over all three desiderata, if nobody has one of them."""
-        parts = {"FNRG": FAITHFULNESS, "PNRG": PLAUSIBILITY, "TNRG": (self.performance,)}
-        known = [name for name, keys in parts.items() if self._known(keys)]
-        if len(known) == len(parts):
-            return []
-        lacking = ", ".join(name for name in parts if name not in known)
-        return [f"No method has what {lacking} needs: CNRG is {_mean_of(known)} only."]
-
-    def _known(self, keys: Iterable[str]) -> bool:
-        return any(key in one.metrics for key in keys for one in self.methods)
+    def _collapse_reasons(self) -> dict[str, str]:
+        """Of the methods that predict: the one answer they give in every run, or "" if there is none."""
+        reasons = {method.name: "" for method in self.methods if method.confusion}
+        for method in self.methods:
+            collapses = [run.collapse for run in method.runs]
+            if collapses[0] and all(collapses):
+                reasons[method.name] = f"it answers {constant_answer(collapses[0])}"
+        return reasons
 
     @property
     def _chance(self) -> float | None:
-        """What the best single answer to all examples would get; on accuracy, the most frequent label."""
+        """The performance of the best single answer to all examples; on accuracy, the most frequent label."""
         counts = Counter(label for label in self.methods[0].gold if label is not None)
-        of_counts = getattr(performance, f"{self.performance}_of")
-        how = {} if self.performance == "accuracy" else {"labels": self.methods[0].labels}
-        answers = [{(answer, gold): n for gold, n in counts.items()} for answer in counts]
-        return max((of_counts(one, **how) for one in answers), default=None)
+        metric_of = getattr(performance, f"{self.performance}_of")
+        options = {} if self.performance == "accuracy" else {"labels": self.methods[0].labels}
+        confusions = [{(answer, gold): n for gold, n in counts.items()} for answer in counts]
+        return max((metric_of(confusion, **options) for confusion in confusions), default=None)
 
 
-def _mean_of(names: Sequence[str]) -> str:
-    return f"the mean of {' and '.join(names)}" if len(names) > 1 else names[0]
+def _check_options(test: str, draws: int, examples: int) -> None:
+    if test not in get_args(PairedTest):
+        raise unknown("test", test, get_args(PairedTest))
+    if draws < 1:
+        raise UserError(f"--draws {draws}: must be at least 1; 1000 or more make sense.")
+    if examples < 0:
+        raise UserError(f"--examples {examples}: must be 0 or more.")
+
+
+def _checked_columns(
+    methods: Sequence[Method], columns: Sequence[str] | None, paper: str | None
+) -> list[str]:
+    """The metrics of the table: those asked for, or the headline metrics that any method has."""
+    measured = dict.fromkeys(key for method in methods for key in method.metrics)
+    if columns is None:
+        own = performance_metric(paper) if paper else "accuracy"
+        usual = [own, *(key for key in HEADLINE if key != "accuracy")]
+        return [key for key in usual if key in measured]
+    for key in columns:
+        metric(key)  # an unknown metric is an error that lists the known ones
+        if key not in measured:
+            raise _not_measured(key, methods, measured)
+    return list(dict.fromkeys(columns))
+
+
+def _not_measured(key: str, methods: Sequence[Method], measured: Collection[str]) -> UserError:
+    """The error for a column that no method has, with the `evaluate` option that measures it."""
+    whole, slash, part = key.partition("/")
+    name, at, _ = whole.partition("@")
+    hint = f"there is: {', '.join(measured)}."
+    if METRICS[name].probe:
+        hint = f"evaluate with --probes {METRICS[name].probe}."
+    elif at and not slash:
+        hint = _known_budgets(name, measured)
+    elif slash and name in BY_REMOVAL and not at:
+        known = ", ".join(removals(methods)) or "none"
+        hint = f"evaluate with --beside {part}; measured removals: {known}."
+    return UserError(f"--columns {key}: no evaluation has it; {hint}")
+
+
+def _known_budgets(name: str, measured: Collection[str]) -> str:
+    sizes = [key.partition("@")[2] for key in measured if key.startswith(f"{name}@") and "/" not in key]
+    if not sizes:
+        return f"{name} was measured at no budget; evaluate with --budgets."
+    return f"budgets are {', '.join(sizes)}; others: evaluate with --budgets."
+
+
+def _checked_budget(methods: Sequence[Method], budget: float | None) -> float:
+    """The budget whose rationales are shown: the one asked for, or the measured one nearest to `BUDGET`."""
+    measured = [run.budgets for method in methods for run in method.runs if run.budgets]
+    first = measured[0] if measured else ()
+    shared = tuple(size for size in first if all(size in other for other in measured))
+    known = shared or first
+    if budget is not None and known and budget not in known:
+        raise UserError(f"--budget {budget:g}: measured are {', '.join(f'{size:g}' for size in known)} %.")
+    if budget is not None:
+        return budget
+    return min(known, key=lambda size: abs(size - BUDGET)) if known else BUDGET

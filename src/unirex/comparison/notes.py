@@ -1,116 +1,178 @@
-"""Which numbers of a comparison do not mean what they seem to: their marks, footnotes and warnings."""
+"""What a reader of a comparison must know: notes on comparability, marks on numbers, and their footnotes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from unirex.comparison.evaluations import Evaluation, against_empty, by_construction
-from unirex.comparison.method import Method
+from unirex.comparison.evaluations import UNKNOWN_REMOVAL, Evaluation, against_empty, by_construction
+from unirex.comparison.method import Method, removals
+from unirex.evaluation.records import BUDGETS
+from unirex.metrics.performance import Collapse
+from unirex.paper.published import caveats
 from unirex.report.grid import Cell
-from unirex.report.notes import COLLAPSED, COLLAPSES, EMPTY, SELECTS, answer, collapse_warning
+from unirex.report.notes import COLLAPSED, COLLAPSES, EMPTY, SELECTS, collapse_warning, constant_answer
 
 if TYPE_CHECKING:
     from unirex.comparison.comparison import Comparison
 
-
-SHORT = (
+PAPER_REMOVAL = "delete"
+SELECTS_NOTE = (
     f"{SELECTS} Predicts from its rationale alone: Suff is 0 by construction, Comp is against the empty text."
 )
 
 
-def mark(one: Method | Evaluation, key: str) -> str:
-    """The mark of a number that is what it is by construction, or held against the empty text."""
-    return SELECTS if one.select_predict and (by_construction(key) or against_empty(key)) else ""
+def comparability_notes(methods: Sequence[Method]) -> list[str]:
+    """Which methods have a removal, budgets or tokens of their own, so that numbers are read with care."""
+    return [*_own_removals(methods), *_own_budgets(methods), *_own_tokens(methods)]
 
 
-def named(method: Method, *, under: str = "") -> Cell:
+def _own_removals(methods: Sequence[Method]) -> Iterator[str]:
+    main = [removals([method])[:1] for method in methods]  # that of the main metrics, if anything was removed
+    others = sorted({removal for first in main for removal in first if removal != UNKNOWN_REMOVAL})
+    beside = f"; the others by '{others[0]}'" if others else ""
+    for method, first in zip(methods, main, strict=True):
+        if first == [UNKNOWN_REMOVAL] and len(methods) > 1:
+            yield (
+                f"{method.name} removed tokens in its own way{beside}: "
+                "its Comp, Suff and CSD may not be comparable."
+            )
+
+
+def _own_budgets(methods: Sequence[Method]) -> Iterator[str]:
+    for method in methods:
+        run = method.runs[0]
+        if run.own_budgets and not run.select_predict:
+            yield (
+                f"{method.name} was measured at {_sizes(run)}, not at the budgets of the others: "
+                "its Comp, Suff and CSD over all budgets are left out."
+            )
+
+
+def _own_tokens(methods: Sequence[Method]) -> Iterator[str]:
+    first = methods[0]
+    for other in methods[1:]:
+        if not first.tokenised_like(other):
+            yield f"{_token_difference(first, other)}: AUPRC, TF1 and token F1 are not of the same units."
+
+
+def _token_difference(first: Method, other: Method) -> str:
+    words = [method.name for method in (first, other) if not method.runs[0].units.subwords]
+    parts = [method.name for method in (first, other) if method.runs[0].units.subwords]
+    if len(words) == len(parts):
+        return f"{words[0]} marks words, {parts[0]} parts of words"
+    return f"{first.name} and {other.name} cut the texts into other tokens"
+
+
+def paper_notes(method: Method, dataset: str) -> list[str]:
+    """Why numbers of a method cannot be compared with the paper's, and the caveats of the paper's own."""
+    run, notes = method.runs[0], []
+    if run.source.dataset is not None and _letters(run.source.dataset) != _letters(dataset):
+        notes.append(
+            f"These texts are of '{run.source.dataset}', not {dataset.upper()}: the paper's are others."
+        )
+    # The paper, too, measures systems that predict from their rationale at one budget.
+    if run.budgets not in ((), BUDGETS) and not run.select_predict:
+        notes.append(
+            "These budgets are not the paper's (1, 5, 10, 20 and 50 %): do not compare Comp and Suff."
+        )
+    if run.removal not in (None, PAPER_REMOVAL):
+        notes.append(
+            f"Tokens were removed by {run.removal}, not deleted as in the paper: "
+            "do not compare Comp and Suff."
+        )
+    return notes + [f"Paper: {caveat}" for caveat in caveats(dataset)]
+
+
+def _letters(name: str) -> str:
+    """A dataset's name as lower-case letters and digits.
+
+    >>> _letters("e-SNLI")
+    'esnli'
+    """
+    return "".join(filter(str.isalnum, name.lower()))
+
+
+def _sizes(run: Evaluation) -> str:
+    return f"{', '.join(f'{size:g}' for size in run.budgets)} %"
+
+
+def mark(method: Method | Evaluation, key: str) -> str:
+    """The mark of a number that is so by construction, or compared with the empty text."""
+    return SELECTS if method.select_predict and (by_construction(key) or against_empty(key)) else ""
+
+
+def name_cell(method: Method, *, under: str = "") -> Cell:
     """The name of a method, marked if it has collapsed."""
     return Cell(method.name, under=under, mark=COLLAPSES if method.collapsed else "")
 
 
-def head(method: Method) -> str:
-    """The same above a column."""
+def head_name(method: Method) -> str:
+    """The name of a method for the head of a column, marked if it has collapsed."""
     return method.name + (COLLAPSES if method.collapsed else "")
 
 
-def warnings(methods: Sequence[Method]) -> list[str]:
-    """A sentence for each collapsed predictor; of several seeds, those that did."""
-    return [said for method in methods for said in _collapses(method)]
+def main_footnotes(comparison: Comparison, emphasis: str) -> list[str]:
+    """What the marks of the main table mean; `emphasis` is how it shows the best: "bold" or "starred"."""
+    selecting = [method for method in comparison.methods if method.select_predict]
+    marked = any(mark(method, key) for method in selecting for key in comparison.columns)
+    needed = selecting and (marked or comparison.gains)
+    notes = [_select_predict_note(comparison, selecting, emphasis)] if needed else []
+    return notes + _collapsed_note(comparison.methods)
 
 
-def _collapses(method: Method) -> Iterator[str]:
-    groups: dict[str, list[tuple[int, Evaluation]]] = {}
-    for number, run in enumerate(method.runs, start=1):
-        if run.collapse is not None:
-            groups.setdefault(answer(run.collapse), []).append((number, run))
-    for runs in groups.values():
-        found = runs[0][1].collapse
-        if found is not None:
-            yield collapse_warning(_who(method, runs), found)
-
-
-def _who(method: Method, runs: Sequence[tuple[int, Evaluation]]) -> str:
-    """The method, with the seeds that are meant if there are several."""
-    if method.seeds == 1:
-        return method.name
-    seeds = [f"run {n}" if run.place.seed is None else f"seed {run.place.seed}" for n, run in runs]
-    return f"{method.name} ({', '.join(seeds)})"
-
-
-def notes(found: Comparison, sign: str) -> list[str]:
-    """What the marks of the main table mean, with the raw numbers behind them."""
-    selecting = [one for one in found.methods if one.select_predict]
-    marked = any(mark(one, key) for one in selecting for key in found.columns)
-    told = [_select_predict(found, selecting, sign)] if selecting and (marked or found.gains) else []
-    return told + _collapsed(found.methods)
-
-
-def short_notes(methods: Sequence[Method], keys: Iterable[str] = ()) -> list[str]:
+def footnotes(methods: Sequence[Method], keys: Iterable[str] = ()) -> list[str]:
     """What the marks of a further table mean."""
-    marked = any(mark(one, key) for key in keys for one in methods)
-    return [*([SHORT] if marked else []), *_collapsed(methods)]
+    marked = any(mark(method, key) for key in keys for method in methods)
+    return [*([SELECTS_NOTE] if marked else []), *_collapsed_note(methods)]
 
 
-def in_figures(methods: Sequence[Method]) -> str:
-    """The same for what has no marks: a figure."""
-    selecting = [one.name for one in methods if one.select_predict]
-    collapsed = [one.name for one in methods if one.collapsed]
-    told = f" Predicting from the rationale alone, with Suff 0 by construction: {_list(selecting)}."
-    return (told if selecting else "") + (f" Collapsed: {_list(collapsed)}." if collapsed else "")
+def figure_note(methods: Sequence[Method]) -> str:
+    """The same as a sentence for a figure, which has no marks."""
+    selecting = ", ".join(method.name for method in methods if method.select_predict)
+    collapsed = ", ".join(method.name for method in methods if method.collapsed)
+    note = f" Predicting from the rationale alone, with Suff 0 by construction: {selecting}."
+    return (note if selecting else "") + (f" Collapsed: {collapsed}." if collapsed else "")
 
 
-def _collapsed(methods: Sequence[Method]) -> list[str]:
-    return [COLLAPSED] if any(one.collapsed for one in methods) else []
+def _collapsed_note(methods: Sequence[Method]) -> list[str]:
+    return [COLLAPSED] if any(method.collapsed for method in methods) else []
 
 
-def _select_predict(found: Comparison, selecting: Sequence[Method], sign: str) -> str:
-    others = [one.name for one in selecting if not one.ranked("comprehensiveness")]
+def _select_predict_note(comparison: Comparison, selecting: Sequence[Method], emphasis: str) -> str:
+    own = ", ".join(method.name for method in selecting if not method.ranked("comprehensiveness"))
     parts = [
         f"{SELECTS} Predicts from its rationale alone: Suff is 0 by construction, so that Suff and CSD are "
-        f"neither tested nor {sign}. Comp is against {EMPTY}.",
-        _raw(selecting),
-        f"{_list(others)}: at budgets or by a removal of its own, so Comp is not tested either."
-        if others
-        else "",
-        "FNRG counts this Suff of 0 as the paper does." if found.gains else "",
+        f"neither tested nor {emphasis}. Comp is against {EMPTY}.",
+        _raw_comprehensiveness(selecting),
+        f"{own}: at budgets or by a removal of its own, so Comp is not tested either." if own else "",
+        "FNRG counts this Suff of 0 as the paper does." if comparison.gains else "",
     ]
-    return " ".join(one for one in parts if one)
+    return " ".join(part for part in parts if part)
 
 
-def _raw(selecting: Sequence[Method]) -> str:
-    """The comprehensiveness that AOPC divides (SPEC A11, D-5)."""
-    known = [one for one in selecting if "comprehensiveness_mean" in one.metrics]
-    each = [f"{one.value('comprehensiveness_mean'):.3f} for {one.name} (K = {_sizes(one)})" for one in known]
-    return (
-        f"The table has its AOPC, K / (K + 1) of it as in the paper; raw it is {_list(each)}." if each else ""
+def _raw_comprehensiveness(selecting: Sequence[Method]) -> str:
+    """The plain mean behind the AOPC, which divides by K + 1 (SPEC A11, D-5)."""
+    raw = ", ".join(
+        f"{method.value('comprehensiveness_mean'):.3f} for {method.name} "
+        f"(K = {len(method.runs[0].budgets)}: {_sizes(method.runs[0])})"
+        for method in selecting
+        if "comprehensiveness_mean" in method.metrics
     )
+    return f"The table has its AOPC, K / (K + 1) of it as in the paper; raw it is {raw}." if raw else ""
 
 
-def _sizes(method: Method) -> str:
-    budgets = method.runs[0].budgets
-    return f"{len(budgets)}: {', '.join(f'{one:g}' for one in budgets)} %"
+def collapse_warnings(methods: Sequence[Method]) -> list[str]:
+    """A sentence for each collapsed predictor; of several seeds, those that did."""
+    return [warning for method in methods for warning in _collapse_warnings(method)]
 
 
-def _list(names: Sequence[str]) -> str:
-    return ", ".join(names)
+def _collapse_warnings(method: Method) -> Iterator[str]:
+    groups: dict[str, list[tuple[str, Collapse]]] = {}  # the seeds that give each answer
+    for number, run in enumerate(method.runs, start=1):
+        if run.collapse is not None:
+            seed = f"run {number}" if run.source.seed is None else f"seed {run.source.seed}"
+            groups.setdefault(constant_answer(run.collapse), []).append((seed, run.collapse))
+    for group in groups.values():
+        seeds = ", ".join(seed for seed, _ in group)
+        yield collapse_warning(method.name if method.seeds == 1 else f"{method.name} ({seeds})", group[0][1])

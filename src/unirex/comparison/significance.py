@@ -1,23 +1,36 @@
-"""Which differences between methods are more than the luck of these texts."""
+"""Which differences between methods are more than chance: paired tests over texts, corrected by Holm."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import asdict, dataclass
 from itertools import combinations
-from math import isnan
-from typing import Literal
+from math import comb, isnan, lcm
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from unirex.comparison.method import COUNTED, Method, known_to_both, statistic_of
-from unirex.metrics.paired import PairedResult, holm, paired_statistic_test, paired_test
-from unirex.report.table import describe
+from unirex.data.example import Label
+from unirex.metrics import performance
+from unirex.metrics.arrays import Floats, Ints
+from unirex.metrics.calibration import expected_calibration_error
+from unirex.metrics.paired import (
+    PairedResult,
+    PairedStatistic,
+    PairedTest,
+    holm,
+    paired_statistic_test,
+    paired_test,
+)
+from unirex.metrics.registry import WHOLE_SET, metric
+
+if TYPE_CHECKING:
+    from unirex.comparison.method import Method
 
 LEVEL = 0.05
 DRAWS = 5000
-SLOW_DRAWS = 1000  # of numbers that are no mean: each draw counts everything again
-Kind = Literal["randomisation", "bootstrap"]
+SLOW_DRAWS = 1000  # of metrics over the whole set, which each draw computes anew
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +53,7 @@ class Difference:
         return self.corrected < LEVEL
 
     def other(self, name: str) -> str:
-        """Whom a method is held against."""
+        """The method that a method is compared with."""
         return self.second if name == self.first else self.first
 
     def lead_of(self, name: str) -> float:
@@ -48,59 +61,120 @@ class Difference:
         return {self.first: self.difference, self.second: -self.difference}.get(name, 0.0)
 
 
-def enough(methods: int) -> int:
-    """So many draws that the correction for all pairs leaves a difference to be found.
-
-    The smallest p-value of D draws is 1 / (D + 1), and Holm multiplies it by the number of pairs.
-
-    >>> enough(8)  # 28 pairs: 28 / 1121 = 0.025
-    1120
-    """
-    return 40 * (methods * (methods - 1) // 2)
-
-
-def draws_of(key: str, asked: int, methods: int) -> int:
-    """How often a metric is drawn: as asked, if that is enough; F1 and ECE no more than is bearable."""
-    return max(min(asked, SLOW_DRAWS) if key in COUNTED else asked, enough(methods))
-
-
 def differences(
-    methods: Sequence[Method], key: str, *, kind: Kind = "randomisation", draws: int = DRAWS, seed: int = 0
+    methods: Sequence[Method], key: str, *, kind: PairedTest, draws: int = DRAWS
 ) -> list[Difference]:
-    """Every two methods on one metric, corrected for how many pairs there are."""
-    pairs, drawn = list(combinations(methods, 2)), draws_of(key, draws, len(methods))
-    found = [_tested(one, other, key, kind=kind, draws=drawn, seed=seed) for one, other in pairs]
-    corrected = holm([result.p_value for result in found]).tolist() if found else []
+    """Every two methods on one metric, corrected for the number of pairs."""
+    pairs, number = list(combinations(methods, 2)), draws_of(key, draws, len(methods))
+    results = [_paired_result(a, b, key, kind=kind, draws=number) for a, b in pairs]
+    corrected = holm([result.p_value for result in results]).tolist() if results else []
     return [
-        Difference(key, a.name, b.name, one.difference, one.low, one.high, one.p_value, p, one.pairs)
-        for (a, b), one, p in zip(pairs, found, corrected, strict=True)
+        Difference(metric=key, first=a.name, second=b.name, corrected=p, **asdict(result))
+        for (a, b), result, p in zip(pairs, results, corrected, strict=True)
     ]
 
 
-def _tested(one: Method, other: Method, key: str, *, kind: Kind, draws: int, seed: int) -> PairedResult:
-    """Means are tested as such; of other numbers the outputs change sides, and the number is taken anew."""
-    statistic = statistic_of(one, other, key)
+def draws_of(key: str, draws: int, methods: int) -> int:
+    """The number of draws for a metric: as chosen, fewer if it is slow, but always enough for Holm.
+
+    The smallest p-value of D draws is 1 / (D + 1), and Holm multiplies it by the number of pairs of methods;
+    with too few draws, no difference could ever be significant.
+
+    >>> draws_of("csd", 99, methods=8)  # 28 pairs: 28 / 1121 = 0.025
+    1120
+    """
+    enough = 40 * comb(methods, 2)  # the smallest corrected p-value is then below 1 / 40, half of LEVEL
+    return max(min(draws, SLOW_DRAWS) if key in WHOLE_SET else draws, enough)
+
+
+def best(methods: Sequence[Method], key: str, tests: Sequence[Difference]) -> set[str]:
+    """The methods in bold: the best, and all that are not significantly worse; none if no method is worse.
+
+    A test is over the examples for which both methods have a value, means may be over others; where the two
+    do not point the same way, the methods are not told apart.
+    """
+    values = {method.name: method.value(key) for method in methods if not isnan(method.value(key))}
+    if len(values) < 2:
+        return set()
+    sign = 1 if metric(key).direction == "higher" else -1
+    top = max(values, key=lambda name: sign * values[name])
+    worse = {test.other(top) for test in tests if test.significant and sign * test.lead_of(top) > 0}
+    return set(values) - worse if worse else set()
+
+
+def _paired_result(a: Method, b: Method, key: str, *, kind: PairedTest, draws: int) -> PairedResult:
+    """Test means directly; for metrics over the whole set, swap outputs and compute the metric anew."""
+    statistic = whole_set_statistic(a, b, key)
     if statistic is None:
-        return paired_test(one.values(key), other.values(key), kind=kind, draws=draws, seed=seed)
-    known = known_to_both(one, other, key)
-    sides = np.arange(2)[:, None].repeat(len(known), axis=1)  # whose output counts: [2, N]
+        return paired_test(a.values(key), b.values(key), kind=kind, draws=draws)
+    answered = _answered_by_both(a, b, key)
+    sides = np.arange(2)[:, None].repeat(len(answered), axis=1)  # [2, N]: all outputs of a, all of b
     return paired_statistic_test(
-        lambda side, rows: statistic(side, known[rows]), *sides, kind=kind, draws=draws, seed=seed
+        lambda side, rows: statistic(side, answered[rows]), *sides, kind=kind, draws=draws
     )
 
 
-def best(methods: Sequence[Method], key: str, found: Sequence[Difference]) -> set[str]:
-    """The methods that deserve bold: the best, and all that are not told apart from it.
+def whole_set_statistic(a: Method, b: Method, key: str) -> PairedStatistic | None:
+    """The metric of two methods mixed example by example; None for a metric that is a mean over examples.
 
-    Nobody does where no method is significantly worse than the best, or where nobody knows which way is good.
-    A test is over the examples that both methods have a value for, means may be over others; where the two do
-    not point the same way, the methods are not told apart.
+    The statistic takes, for each example, whose output counts (0: that of `a`, 1: that of `b`), and the
+    numbers of the examples. It is the mean over seeds.
     """
-    known = {one.name: one.value(key) for one in methods if not isnan(one.value(key))}
-    about = describe(key)
-    if about is None or len(known) < 2:
-        return set()
-    top = (max if about.direction == "higher" else min)(known, key=known.__getitem__)
-    sign = 1 if about.direction == "higher" else -1
-    worse = {one.other(top) for one in found if one.significant and sign * one.lead_of(top) > 0}
-    return set(known) - worse if worse else set()
+    if key not in WHOLE_SET:
+        return None
+    return _calibration_statistic(a, b) if key == "ece" else _f1_statistic(a, b, key)
+
+
+def _answered_by_both(a: Method, b: Method, key: str) -> Ints:
+    """The numbers of the examples that both answer in every seed, with a confidence if it counts."""
+    answered = np.ones(len(a.gold), dtype=bool)
+    for method in (a, b):
+        answered &= ~np.isnan(method.values("accuracy")).any(axis=0)
+        if key == "ece":
+            answered &= ~np.isnan(method.confidences).any(axis=0)
+    return np.flatnonzero(answered)
+
+
+def _f1_statistic(a: Method, b: Method, key: str) -> PairedStatistic:
+    # Each (prediction, label) pair gets a code, so that a draw only has to count codes.
+    codes_of: dict[tuple[Label | None, Label | None], int] = {}
+    codes = _same_seeds(_outcome_codes(a, a.gold, codes_of), _outcome_codes(b, a.gold, codes_of))
+    f1: Callable[..., float] = getattr(performance, f"{key}_of")
+
+    def confusion(column: Ints) -> dict[tuple[Hashable, Hashable], int]:
+        times = np.bincount(column, minlength=len(codes_of)).tolist()
+        return {pair: n for pair, n in zip(codes_of, times, strict=True) if None not in pair}
+
+    def statistic(side: NDArray[Any], rows: Ints) -> float:
+        chosen = codes[side, :, rows]  # [rows, seeds]
+        return float(np.mean([f1(confusion(column), labels=a.labels) for column in chosen.T]))
+
+    return statistic
+
+
+def _outcome_codes(method: Method, gold: Sequence[Label | None], codes_of: dict[Any, int]) -> Ints:
+    """The code of each run's (prediction, label) for each example, [seeds, N]; new pairs get new codes."""
+    runs = [zip(method.predicted(seed), gold, strict=True) for seed in range(method.seeds)]
+    return np.array([[codes_of.setdefault(pair, len(codes_of)) for pair in run] for run in runs], np.int64)
+
+
+def _calibration_statistic(a: Method, b: Method) -> PairedStatistic:
+    confidence = _same_seeds(a.confidences, b.confidences)  # [2, seeds, N]
+    correct = _same_seeds(a.values("accuracy"), b.values("accuracy"))
+
+    def statistic(side: NDArray[Any], rows: Ints) -> float:
+        runs = zip(confidence[side, :, rows].T, correct[side, :, rows].T, strict=True)
+        return float(np.mean([_calibration_error(sure, right) for sure, right in runs]))
+
+    return statistic
+
+
+def _calibration_error(confidence: Floats, correct: Floats) -> float:
+    known = ~np.isnan(confidence) & ~np.isnan(correct)
+    return expected_calibration_error(confidence[known], correct[known])
+
+
+def _same_seeds(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+    """Both methods with as many seeds, [2, seeds, N]: repeating all seeds leaves their mean as it is."""
+    seeds = lcm(len(a), len(b))
+    return np.stack([np.tile(rows, (seeds // len(rows), 1)) for rows in (a, b)])

@@ -1,10 +1,11 @@
-"""Where evaluations are found (runs, folders, record files, results), and which are seeds of one method."""
+"""Evaluations to compare: where their records are, and which of them are seeds of one method."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -13,82 +14,104 @@ from unirex.errors import UserError, one_line
 from unirex.evaluation.record_files import FORMATS, NAME, find_records, read_records
 from unirex.evaluation.records import Record
 
-EVALUATIONS = "evaluation"  # the folder of a run that holds them
+EVALUATIONS = "evaluation"  # the folder of a run that holds its evaluations
+SEEDS = ("seed", "training.gold_seed")  # settings in which runs of one method may differ
+REPLACED = ("extractor", "extractor_options")  # settings of a run that `evaluate` can replace
+NAMED_SETTINGS = 2  # most differing settings that fit into a method's name
 
 
 class HasRecords(Protocol):
-    """Results in memory, as `unirex.evaluate` gives them."""
+    """Results in memory, as returned by `unirex.evaluate`."""
 
     @property
     def name(self) -> str:
-        """What the system is called."""
+        """The name of the system."""
 
     @property
     def records(self) -> Iterable[Record]:
-        """One an example; can be gone through again."""
+        """One record per example; can be iterated more than once."""
 
 
-Given = str | Path | HasRecords
+EvaluationInput = str | Path | HasRecords
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class EvaluationSource:
     """One evaluation: how to read its records, and what is known of the run they come from."""
 
-    said: str  # how to call it in a message
+    origin: str  # path or name, for messages
     read: Callable[[], Iterator[Record]]
-    name: str | None = None  # as the user wants it called
+    name: str | None = None  # given by the user
     folder: Path | None = None  # the run, or the file
     settings: Mapping[str, Any] = field(default_factory=dict)  # of the run
     saved: Mapping[str, Any] = field(default_factory=dict)  # metrics.json beside the records
 
     @property
     def seed(self) -> object:
-        """What the run was drawn with; None if unknown."""
+        """The random seed of the run; None if unknown."""
         return self.settings.get("seed")
 
     @property
-    def data(self) -> str | None:
-        """What the texts are of; None if nobody told."""
-        name = _table(_table(self.saved, "settings"), "data").get("name")
+    def protocol(self) -> Mapping[str, Any]:
+        """The settings of the evaluation itself, as saved in metrics.json."""
+        return _mapping(self.saved, "settings")
+
+    @property
+    def dataset(self) -> str | None:
+        """The name of the evaluated dataset; None if unknown."""
+        name = _mapping(self.protocol, "data").get("name")
         return None if name is None else str(name)
 
+    @property
+    def method_settings(self) -> dict[str, Any]:
+        """All settings that tell methods apart, by dotted name: everything but seeds."""
+        replaced = {name: self.protocol[name] for name in REPLACED if name in self.protocol}
+        settings = flat({**self.settings, **replaced})
+        return {name: value for name, value in settings.items() if name not in SEEDS}
 
-def find_places(given: Sequence[Given] | Mapping[str, Any], *, evaluation: str | None = None) -> list[Place]:
-    """Every evaluation that is meant; a table names them, and may have several seeds under one name."""
+
+def find_sources(
+    given: Sequence[EvaluationInput] | Mapping[str, Any], *, evaluation: str | None = None
+) -> list[EvaluationSource]:
+    """Every evaluation in `given`; a mapping names them, with one or a list of seeds under each name."""
     if not isinstance(given, Mapping):
-        return [find_place(one, evaluation=evaluation) for one in given]
-    found = []
-    for name, some in given.items():
-        several = some if isinstance(some, list | tuple) else [some]
-        found += [find_place(one, evaluation=evaluation, name=name) for one in several]
-    return found
+        return [find_source(item, evaluation=evaluation) for item in given]
+    sources = []
+    for name, items in given.items():
+        seeds = items if isinstance(items, list | tuple) else [items]
+        sources += [find_source(item, evaluation=evaluation, name=name) for item in seeds]
+    return sources
 
 
-def find_place(given: Given, *, evaluation: str | None = None, name: str | None = None) -> Place:
-    """The evaluation that a path, `NAME=path` or a `Results` means."""
+def find_source(
+    given: EvaluationInput, *, evaluation: str | None = None, name: str | None = None
+) -> EvaluationSource:
+    """The evaluation behind a path, `NAME=path` or results in memory."""
     if not isinstance(given, str | Path):
         records = given.records
-        return Place(name or given.name, lambda: iter(records), name or given.name)
+        return EvaluationSource(name or given.name, lambda: iter(records), name or given.name)
     if name is None and isinstance(given, str):
-        name, given = split_name(given)
+        name, given = _split_name(given)
     path = Path(given)
-    file = find_records(_chosen(path, evaluation) if path.is_dir() else _file(path))
-    run, saved = run_of(file), _saved(file) if file.stem == NAME else {}
-    return Place(
-        said=str(given),
+    file = find_records(_evaluation_folder(path, evaluation) if path.is_dir() else _records_file(path))
+    in_folder = file.stem == NAME  # as `unirex evaluate` writes it, with metrics.json beside it
+    run, saved = _run_of(file), _read_saved(file) if in_folder else {}
+    return EvaluationSource(
+        origin=str(given),
         read=lambda: read_records(file),
         name=name,
-        folder=run or (file if file.stem != NAME else file.parent),
-        settings=read_settings(run / "settings.yaml") if run else _table(_table(saved, "settings"), "run"),
+        folder=run or (file.parent if in_folder else file),
+        settings=read_settings(run / "settings.yaml")
+        if run
+        else _mapping(_mapping(saved, "settings"), "run"),
         saved=saved,
     )
 
 
-def split_name(text: str) -> tuple[str | None, str]:
-    """`NAME=path`, taken apart; a path that exists is a path, whatever signs are in it.
+def _split_name(text: str) -> tuple[str | None, str]:
+    """`NAME=path` as a pair; an existing path stays a path, even with a "=" in it.
 
-    >>> split_name("ours=runs/slm-fp"), split_name("runs/slm-fp")
+    >>> _split_name("ours=runs/slm-fp"), _split_name("runs/slm-fp")
     (('ours', 'runs/slm-fp'), (None, 'runs/slm-fp'))
     """
     name, sign, path = text.partition("=")
@@ -99,7 +122,7 @@ def split_name(text: str) -> tuple[str | None, str]:
     return name.strip(), path.strip()
 
 
-def _file(path: Path) -> Path:
+def _records_file(path: Path) -> Path:
     if not path.exists():
         raise UserError(f"{path}: no such run, evaluation or file of records.")
     if path.suffix.removeprefix(".") not in FORMATS:
@@ -107,137 +130,114 @@ def _file(path: Path) -> Path:
     return path
 
 
-def _chosen(folder: Path, evaluation: str | None) -> Path:
-    """The evaluation that is meant by a folder: itself, or one of those of a run."""
+def _evaluation_folder(folder: Path, evaluation: str | None) -> Path:
+    """The folder itself if it has records, else one of the evaluations of a run."""
     if _has_records(folder):
         return folder
     home = folder / EVALUATIONS
-    there = sorted(one.name for one in home.iterdir() if _has_records(one)) if home.is_dir() else []
-    if not there:
+    names = sorted(path.name for path in home.iterdir() if _has_records(path)) if home.is_dir() else []
+    if not names:
         raise UserError(f"{folder}: no evaluation here; `unirex evaluate {folder} --data …` makes one.")
-    if evaluation is not None and evaluation not in there:
-        raise UserError(f"{folder}: no evaluation '{evaluation}'; there is: {', '.join(there)}.")
-    if evaluation is None and len(there) > 1:
-        raise UserError(f"{folder} has several evaluations: {', '.join(there)}; choose one by --evaluation.")
-    return home / (evaluation or there[0])
+    if evaluation is not None and evaluation not in names:
+        raise UserError(f"{folder}: no evaluation '{evaluation}'; there is: {', '.join(names)}.")
+    if evaluation is None and len(names) > 1:
+        raise UserError(f"{folder} has several evaluations: {', '.join(names)}; choose one by --evaluation.")
+    return home / (evaluation or names[0])
 
 
 def _has_records(folder: Path) -> bool:
     return any((folder / f"{NAME}.{ending}").is_file() for ending in FORMATS)
 
 
-def run_of(file: Path) -> Path | None:
-    """The run an evaluation lies in; None if it lies elsewhere."""
+def _run_of(file: Path) -> Path | None:
+    """The run folder around an evaluation's records; None if they lie elsewhere."""
     home = file.resolve().parent.parent
-    known = home.name == EVALUATIONS and (home.parent / "settings.yaml").is_file()
-    return home.parent if known else None
+    in_run = home.name == EVALUATIONS and (home.parent / "settings.yaml").is_file()
+    return home.parent if in_run else None
 
 
-def _table(saved: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """A part of what was kept; empty if it is not there or is something else."""
-    found = saved.get(name)
-    return found if isinstance(found, Mapping) else {}
-
-
-def _saved(file: Path) -> dict[str, Any]:
-    """What the evaluation came to when it was made; nothing if that was not kept."""
+def _read_saved(file: Path) -> dict[str, Any]:
+    """The metrics.json beside the records; empty if there is none."""
     path = file.parent / "metrics.json"
     try:
-        found = json.loads(path.read_text("utf-8"))
+        content = json.loads(path.read_text("utf-8"))
     except FileNotFoundError:
         return {}
     except (ValueError, OSError) as error:
         raise UserError(f"{path}: cannot be read ({one_line(error)}); evaluate again.") from error
-    return found if isinstance(found, dict) else {}
+    return content if isinstance(content, dict) else {}
 
 
-SEEDS = ("seed", "training.gold_seed")  # settings in which runs of one method may differ
-FACTS = ("extractor", "extractor_options")  # evaluation may choose others than the run's
-SAID = 2  # so many differences fit into a name
+def _mapping(content: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """A nested mapping of a JSON file; empty if it is missing or something else."""
+    value = content.get(key)
+    return value if isinstance(value, Mapping) else {}
 
-Group = list[Place]
 
+def group_by_method(sources: Sequence[EvaluationSource]) -> dict[str, list[EvaluationSource]]:
+    """The evaluations of each method by its name, in the given order.
 
-def named(places: Sequence[Place]) -> dict[str, Group]:
-    """The evaluations of each method, by its name, in the order they were given.
-
-    Evaluations under one name that the user gave belong together. So do runs whose settings are equal but
-    for the seed. Methods of the same name are told apart by what differs, or else by their folders.
+    Evaluations to which the user gave one name belong together. So do runs whose settings are equal but for
+    the seed. Methods of the same name are told apart by the settings that differ, or else by their folders.
     """
-    groups: dict[Hashable, Group] = {}
-    for number, place in enumerate(places):
-        groups.setdefault(_key(place, number), []).append(place)
-    apart = [one for group in groups.values() for one in _without_repeats(group)]
-    return dict(zip(_names(apart), apart, strict=True))
+    groups: dict[Hashable, list[EvaluationSource]] = {}
+    for number, source in enumerate(sources):
+        groups.setdefault(_group_key(source, number), []).append(source)
+    methods = [method for group in groups.values() for method in _split_repeated_seeds(group)]
+    return dict(zip(_method_names(methods), methods, strict=True))
 
 
-def _key(place: Place, number: int) -> Hashable:
-    """What evaluations of one method have in common."""
-    if place.name is not None:
-        return "name", place.name
-    if not place.settings:
+def _group_key(source: EvaluationSource, number: int) -> Hashable:
+    """Equal for evaluations of one method."""
+    if source.name is not None:
+        return "name", source.name
+    if not source.settings:
         return "alone", number
-    return "settings", json.dumps(described(place), sort_keys=True, default=str)
+    return "settings", json.dumps(source.method_settings, sort_keys=True, default=str)
 
 
-def _without_repeats(group: Group) -> list[Group]:
-    """The group, or its runs one by one if they are no seeds of one thing: a seed comes twice."""
-    seeds = [one.seed for one in group]
-    if group[0].name is None and len(set(map(str, seeds))) < len(seeds):
-        return [[one] for one in group]
+def _split_repeated_seeds(group: list[EvaluationSource]) -> list[list[EvaluationSource]]:
+    """One method per run if a seed occurs twice: these are not seeds of one method."""
+    seeds = [str(source.seed) for source in group]
+    if group[0].name is None and len(set(seeds)) < len(seeds):
+        return [[source] for source in group]
     return [group]
 
 
-def described(place: Place) -> dict[str, Any]:
-    """All settings a method is told apart by, as dotted names."""
-    facts = place.saved.get("settings") or {}
-    settings = {**place.settings, **{name: facts[name] for name in FACTS if name in facts}}
-    return {name: value for name, value in flat(settings).items() if name not in SEEDS}
+def _method_names(methods: Sequence[Sequence[EvaluationSource]]) -> list[str]:
+    plain = [_plain_name(method[0]) for method in methods]
+    names: list[str] = []
+    for method, name in zip(methods, plain, strict=True):
+        rivals = [other[0] for other, its_name in zip(methods, plain, strict=True) if its_name == name]
+        unique = name if len(rivals) == 1 else f"{name} ({_distinction(method[0], rivals)})"
+        numbered = chain([unique], (f"{unique} {number}" for number in count(2)))
+        names.append(next(candidate for candidate in numbered if candidate not in names))
+    return names
 
 
-def _names(groups: Sequence[Group]) -> list[str]:
-    plain = [_plain_name(group[0]) for group in groups]
-    found: list[str] = []
-    for group, name in zip(groups, plain, strict=True):
-        rivals = [other for other, theirs in zip(groups, plain, strict=True) if theirs == name]
-        wanted = name if len(rivals) == 1 else f"{name} ({_apart(group, rivals)})"
-        found.append(_free(wanted, found))
-    return found
+def _plain_name(source: EvaluationSource) -> str:
+    """The name given by the user, else the method, else the system's name, else the file's."""
+    name = source.name or source.settings.get("method") or source.saved.get("system")
+    return str(name or (source.folder.stem if source.folder else source.origin))
 
 
-def _plain_name(place: Place) -> str:
-    """What the user calls it, or else its method, or what its evaluation calls it, or its file."""
-    told = place.name or place.settings.get("method") or place.saved.get("system")
-    return str(told or (place.folder.stem if place.folder else place.said))
-
-
-def _apart(group: Group, rivals: Sequence[Group]) -> str:
-    """What sets a method off against others of its name."""
-    tables = [described(other[0]) for other in rivals]
+def _distinction(source: EvaluationSource, rivals: Sequence[EvaluationSource]) -> str:
+    """The settings in which a method differs from others of its name, or its folder if they are many."""
+    tables = [rival.method_settings for rival in rivals]
     keys = dict.fromkeys(key for table in tables for key in table)
     differing = [key for key in keys if len({str(table.get(key)) for table in tables}) > 1]
-    ours = described(group[0])
-    if 1 <= len(differing) <= SAID:
-        return ", ".join(_said(key, ours.get(key)) for key in differing)
-    return group[0].folder.name if group[0].folder else group[0].said
+    if 1 <= len(differing) <= NAMED_SETTINGS:
+        return ", ".join(_setting(key, source.method_settings.get(key)) for key in differing)
+    return source.folder.name if source.folder else source.origin
 
 
-def _said(key: str, value: object) -> str:
-    """A setting in a few words; what is a word already says enough.
+def _setting(key: str, value: object) -> str:
+    """A setting in a few words; a value that is a word says enough by itself.
 
-    >>> _said("extractor", "deeplift"), _said("training.epochs", 9), _said("stride", None)
+    >>> _setting("extractor", "deeplift"), _setting("training.epochs", 9), _setting("stride", None)
     ('deeplift', 'epochs 9', 'stride none')
     """
     if isinstance(value, str):
         return value
     shown = "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
     return f"{key.rpartition('.')[2]} {shown}"
-
-
-def _free(name: str, taken: Sequence[str]) -> str:
-    """The name, with a number if it is taken."""
-    number = 2
-    while name in taken:
-        name = f"{name} {number}" if number == 2 else f"{name.rpartition(' ')[0]} {number}"
-        number += 1
-    return name

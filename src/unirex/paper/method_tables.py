@@ -1,4 +1,4 @@
-"""A table of methods and their metrics out of a file, under our names: what NRG is computed from."""
+"""Tables of methods and their metrics read from a file, under our names, to compute NRG from."""
 
 from __future__ import annotations
 
@@ -9,31 +9,32 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from unirex.data.rows import lines, rows
+from unirex.data.rows import read_lines, read_rows
 from unirex.errors import UserError
-from unirex.metrics.registry import METRICS, metric
+from unirex.metrics.registry import METRICS, PAPER_COLUMNS, metric
+from unirex.paper.published import GAINS
 
-Tables = dict[str, dict[str, dict[str, float]]]  # dataset ("" if not told) → method → metric → value
+MethodTables = dict[str, dict[str, dict[str, float]]]  # dataset ("" if unknown) → method → metric → value
 
-KINDS = (".csv", ".tsv", ".jsonl", ".parquet", ".json")
-METHOD, DATASET = ("method", "system", "name"), "dataset"
-PAPER = {"comp": "comprehensiveness", "suff": "sufficiency", "tf1": "token_f1_macro2", "acc": "accuracy"}
-ALIASES = {one.header.lower(): name for name, one in METRICS.items()} | PAPER | {"perf": "accuracy"}
-RESULTS = ("fnrg", "pnrg", "tnrg", "cnrg")  # are computed anew
+SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet", ".json")
+METHOD_COLUMNS = ("method", "system", "name")
+DATASET_COLUMN = "dataset"
+PAPER_NAMES = PAPER_COLUMNS | {"perf": "accuracy"}  # the paper's → ours
+ALIASES = {entry.header.lower(): name for name, entry in METRICS.items()} | PAPER_NAMES
 
 
-def read_tables(path: Path) -> Tables:
+def read_tables(path: Path) -> MethodTables:
     """The methods of a file, by dataset if it has a column `dataset`.
 
     The method is in the column `method`, `system` or `name`, else in the first. Other columns are metrics, by
-    our names or those of printed tables ("Comp ↑"); `…_std` and NRG columns are passed over. JSON may also be
-    an object of methods with their metrics.
+    our names or those of printed tables ("Comp ↑"); `…_std` and NRG columns are ignored. JSON may also be an
+    object of methods with their metrics.
     """
-    if path.suffix.lower() not in KINDS:
-        raise UserError(f"{path}: a table of methods must be one of {', '.join(KINDS)}.")
-    tables: Tables = {}
-    for place, row in _json_rows(path) if path.suffix.lower() == ".json" else rows(path):
-        dataset, method, values = _read(place, row)
+    if path.suffix.lower() not in SUFFIXES:
+        raise UserError(f"{path}: a table of methods must be one of {', '.join(SUFFIXES)}.")
+    tables: MethodTables = {}
+    for place, row in _json_rows(path) if path.suffix.lower() == ".json" else read_rows(path):
+        dataset, method, values = _parse_row(place, row)
         methods = tables.setdefault(dataset, {})
         if method in methods:
             raise UserError(f"{place}: method '{method}' is there twice; give the mean over its seeds.")
@@ -58,62 +59,63 @@ def metric_name(column: str) -> str | None:
     return name
 
 
-def _read(place: str, row: Mapping[str, Any]) -> tuple[str, str, dict[str, float]]:
-    """Dataset, method and metrics of one row."""
-    named = next((one for one in row if one.lower() in METHOD), next(iter(row)))
-    method = str(row[named] or "").strip()
+def _parse_row(place: str, row: Mapping[str, Any]) -> tuple[str, str, dict[str, float]]:
+    """Dataset, method and metrics of one row; `place` is its file and line, for messages."""
+    column = next((name for name in row if name.lower() in METHOD_COLUMNS), next(iter(row)))
+    method = str(row[column] or "").strip()
     if not method:
-        raise UserError(f"{place}: the column '{named}' names no method.")
-    inner = row.get("metrics")  # as in metrics.json of an evaluation
-    cells = inner if isinstance(inner, Mapping) else {key: row[key] for key in row if key != named}
-    return str(row.get(DATASET) or ""), method, dict(_metrics(place, cells))
+        raise UserError(f"{place}: the column '{column}' names no method.")
+    nested = row.get("metrics")  # as in metrics.json of an evaluation
+    values = nested if isinstance(nested, Mapping) else {key: row[key] for key in row if key != column}
+    return str(row.get(DATASET_COLUMN) or ""), method, dict(_metrics(place, values))
 
 
-def _metrics(place: str, cells: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    for column, value in cells.items():
+def _metrics(place: str, values: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    for column, value in values.items():
         name = metric_name(column)
-        if name is None and not _passed_over(column):
+        if name is None and not _is_ignored(column):
             raise _unknown_column(place, column)
         if name is not None and value not in (None, "", "–", "-"):
             yield name, _number(place, column, value)
 
 
-def _passed_over(column: str) -> bool:
+def _is_ignored(column: str) -> bool:
     plain = column.strip().lower()
-    spread = metric_name(plain.removesuffix("_std")) is not None
-    return plain in (DATASET, *RESULTS) or (plain.endswith("_std") and spread)
+    deviation = plain.endswith("_std") and metric_name(plain.removesuffix("_std")) is not None
+    return plain in (DATASET_COLUMN, *GAINS) or deviation
 
 
 def _unknown_column(place: str, column: str) -> UserError:
     near = get_close_matches(column, [*METRICS, *ALIASES], n=1)
     hint = f" did you mean '{near[0]}'?" if near else ""
-    known = f"{', '.join(METRICS)}; the paper's {', '.join([*PAPER, 'perf'])}"
+    aliases = [alias for alias, name in PAPER_NAMES.items() if alias != name]
+    known = f"{', '.join(METRICS)}; the paper's {', '.join(aliases)}"
     return UserError(f"{place}: column '{column}' is no metric;{hint} Known: {known}.")
 
 
 def _number(place: str, column: str, value: Any) -> float:
     try:
-        found = float(value)
+        number = float(value)
     except (TypeError, ValueError, OverflowError):
         raise UserError(f"{place}: column '{column}' must hold a number, not {value!r}.") from None
-    if math.isinf(found):
+    if math.isinf(number):
         raise UserError(f"{place}: column '{column}' must hold a finite number, not {value!r}.")
-    return found
+    return number
 
 
 def _json_rows(path: Path) -> Iterable[tuple[str, Mapping[str, Any]]]:
     """The rows of a JSON file: a list of objects, one object of methods, or one evaluation."""
     try:
-        content = json.loads("".join(lines(path)))
+        content = json.loads("".join(read_lines(path)))
     except (ValueError, RecursionError) as error:
         raise UserError(f"{path}: not JSON ({error}).") from None
-    if isinstance(content, Mapping) and not any(one in content for one in METHOD):
+    if isinstance(content, Mapping) and not any(name in content for name in METHOD_COLUMNS):
         content = [{"method": name, "metrics": values} for name, values in content.items()]
-    found = content if isinstance(content, list) else [content]
-    if not all(isinstance(one, Mapping) and one and _is_flat(one) for one in found):
+    rows = content if isinstance(content, list) else [content]
+    if not all(_is_row(row) for row in rows):
         raise UserError(f'{path}: write {{"method": {{"accuracy": 0.9, …}}, …}} or a list of such rows.')
-    return [(f"{path}: row {number}", one) for number, one in enumerate(found, 1)]
+    return [(f"{path}: row {number}", row) for number, row in enumerate(rows, 1)]
 
 
-def _is_flat(row: Mapping[str, Any]) -> bool:
-    return isinstance(row["metrics"], Mapping) if "metrics" in row else True
+def _is_row(row: Any) -> bool:
+    return isinstance(row, Mapping) and bool(row) and isinstance(row.get("metrics", {}), Mapping)

@@ -1,4 +1,4 @@
-"""The numbers the UNIREX paper prints, under our names and in our scales, and what not to compare with them.
+"""The numbers printed in the UNIREX paper, under our names and in our scales, and their caveats.
 
 >>> results("sst")["UNIREX (SLM-FP)"].metrics["accuracy"]  # mean and standard deviation over 3 seeds
 (0.9368, 0.0067)
@@ -14,10 +14,10 @@ from importlib.resources import files
 from math import nan
 
 from unirex.errors import unknown
-from unirex.metrics.registry import METRICS, metric
+from unirex.metrics.registry import METRICS, PAPER_COLUMNS
 from unirex.metrics.relative_gain import Gains, relative_gain
 
-PERFORMANCE = {  # what each dataset's performance is measured by
+PERFORMANCE = {  # the performance metric of each dataset
     "sst": "accuracy",
     "movies": "macro_f1",
     "cose": "accuracy",
@@ -29,14 +29,14 @@ PERFORMANCE = {  # what each dataset's performance is measured by
     "offenseval": "macro_f1",
     "irony": "binary_f1",
 }
-CHANCE = {  # of classifiers that look at nothing
+CHANCE = {  # performance of a classifier that ignores its text
     "sst": 0.5,
-    "movies": 1 / 3,  # macro F1 of one answer to all, of two as frequent ones: (2/3 + 0) / 2
+    "movies": 1 / 3,  # macro F1 of one answer to all, with two balanced labels: (2/3 + 0) / 2
     "cose": 0.2,
     "multirc": 0.3639,  # macro F1 of the more frequent answer: A2R's, 36.39 ± 0.00
-    "esnli": 1 / 6,  # macro F1 of one answer to all, of three as frequent ones: (1/2 + 0 + 0) / 3
+    "esnli": 1 / 6,  # macro F1 of one answer to all, with three balanced labels: (1/2 + 0 + 0) / 3
 }
-GAINS = ("fnrg", "pnrg", "tnrg", "cnrg")
+GAINS = ("fnrg", "pnrg", "tnrg", "cnrg")  # columns of NRG
 METHODS = {  # ours → the paper's
     "aa-f": "UNIREX (AA-F)",
     "aa-fp": "UNIREX (AA-FP)",
@@ -58,15 +58,8 @@ ATTRIBUTIONS = {  # extractors of a plain classifier
     "integrated-gradients": "AA (IG)",
 }
 HEURISTICS = {"random": "AA-F (Rand)", "gold": "AA-F (Gold)", "inverse": "AA-F (Inv)"}  # in place of IG
-COLUMNS = {  # the paper's → ours
-    "comp": "comprehensiveness",
-    "suff": "sufficiency",
-    "tf1": "token_f1_macro2",
-    "acc": "accuracy",
-    "delta": "convergence_delta",
-}
-TRANSFER = {"OffenseEval": "offenseval", "SemEval2018": "irony"}  # others are ours in lower case
-PERCENT = ("forward_simulation_accuracy",)  # of the user study
+TRANSFER = {"OffenseEval": "offenseval", "SemEval2018": "irony"}  # other names are ours in lower case
+PERCENT = ("forward_simulation_accuracy",)  # of the user study, so not in the registry
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +86,17 @@ class Disagreement:
 
 
 def results(dataset: str) -> dict[str, Published]:
-    """What the paper prints for a dataset, by its names of methods: the main table, or that of transfer."""
+    """The printed rows for a dataset by the paper's names of methods: the main table, or that of transfer."""
+    performance_metric(dataset)  # refuses an unknown dataset
+    rows = [row for row in main_results() if row.dataset == dataset]
+    return {row.method: row for row in rows or transfer(dataset)}
+
+
+def performance_metric(dataset: str) -> str:
+    """The performance metric of a dataset in the paper."""
     if dataset not in PERFORMANCE:
         raise unknown("dataset of the paper", dataset, PERFORMANCE)
-    found = [one for one in main_results() if one.dataset == dataset]
-    return {one.method: one for one in found or transfer(dataset)}
+    return PERFORMANCE[dataset]
 
 
 @cache
@@ -107,28 +106,28 @@ def main_results() -> tuple[Published, ...]:
 
 
 def transfer(dataset: str) -> list[Published]:
-    """Systems trained on SST, on a dataset they never saw (and on SST)."""
+    """Zero-shot transfer: systems trained on SST, evaluated on another dataset (and on SST)."""
     rows = [(TRANSFER.get(row["dataset"], row["dataset"].lower()), row) for row in _rows("transfer")]
     return [_published(row, name, row["task"]) for name, row in rows if name == dataset]
 
 
 def ablations() -> list[Published]:
-    """Variants of UNIREX on SST; `group` says what varies."""
+    """Variants of UNIREX on SST; `group` is what varies."""
     return [_published(row, "sst", row["ablation"], row["config"]) for row in _rows("ablations")]
 
 
 def efficiency() -> list[Published]:
-    """Integrated Gradients by number of steps beside UNIREX on SST, with seconds a text."""
+    """Integrated Gradients by number of steps beside UNIREX on SST, with seconds per text."""
     return [_published(row, "sst") for row in _rows("efficiency")]
 
 
 def user_study() -> list[Published]:
-    """What rationales did for people: confidence from 1 to 4, alignment from 1 to 5."""
+    """Forward simulation by people, their confidence (1 to 4) and alignment (1 to 5), by rationale."""
     return [_published(row, "sst") for row in _rows("user_study")]
 
 
 def paper_name(method: str, extractor: str | None = None) -> str | None:
-    """What the paper calls one of our methods with an extractor; None if it has no such row.
+    """The paper's name of one of our methods with an extractor; None if it has no such row.
 
     >>> paper_name("vanilla", "deeplift"), paper_name("aa-f"), paper_name("slm-p")
     ('AA (DeepLIFT)', 'UNIREX (AA-F)', None)
@@ -145,7 +144,7 @@ def published_row(dataset: str, method: str, extractor: str | None = None) -> Pu
     name = paper_name(method, extractor)
     rows = results(dataset) if dataset in PERFORMANCE else {}
     if dataset == "sst" and name in HEURISTICS.values():
-        rows = {one.method: one for one in ablations()}
+        rows = {row.method: row for row in ablations()}
     return rows.get(name) if name else None
 
 
@@ -156,37 +155,32 @@ def values(dataset: str) -> dict[str, dict[str, float]]:
 
 
 def recomputed(dataset: str, *, gate: float | None = None) -> dict[str, Gains]:
-    """NRG from the printed means, gated if asked for."""
-    return relative_gain(
-        values(dataset), performance=(PERFORMANCE[dataset],), gate=gate, chance=CHANCE.get(dataset)
-    )
+    """NRG computed from the printed means."""
+    performance = (performance_metric(dataset),)
+    return relative_gain(values(dataset), performance=performance, gate=gate, chance=CHANCE.get(dataset))
 
 
 def disagreements(dataset: str | None = None, *, tolerance: float = 0.005) -> list[Disagreement]:
-    """The printed NRG values that do not follow from the printed metrics, and what seems to have happened."""
-    names = dict.fromkeys(one.dataset for one in main_results()) if dataset is None else [dataset]
-    why = {(row["dataset"], row["method"]): row["diagnosis"] for row in _rows("diagnoses")}
-    return [
-        Disagreement(name, method, gain, printed, right, why.get((name, method), ""))
-        for name in names
-        for method, gain, printed, right in _printed_and_right(name)
-        if abs(printed - right) > tolerance
-    ]
-
-
-def _printed_and_right(dataset: str) -> Iterator[tuple[str, str, float, float]]:
-    gains = recomputed(dataset)
-    for method, row in results(dataset).items():
-        for gain, printed in row.gains.items():
-            yield method, gain, printed, getattr(gains[method], gain)
+    """The printed NRG values that do not follow from the printed metrics, each with a likely explanation."""
+    datasets = dict.fromkeys(row.dataset for row in main_results()) if dataset is None else [dataset]
+    diagnoses = {(row["dataset"], row["method"]): row["diagnosis"] for row in _rows("diagnoses")}
+    found = []
+    for name in datasets:
+        gains = recomputed(name)
+        for method, row in results(name).items():
+            for gain, printed in row.gains.items():
+                right = getattr(gains[method], gain)
+                if abs(printed - right) > tolerance:
+                    diagnosis = diagnoses.get((name, method), "")
+                    found.append(Disagreement(name, method, gain, printed, right, diagnosis))
+    return found
 
 
 def caveats(dataset: str) -> list[str]:
-    """What must not be compared with the printed numbers, or only with care; the weightiest first."""
-    if dataset not in PERFORMANCE:
-        raise unknown("dataset of the paper", dataset, PERFORMANCE)
-    wanted = {"all", dataset, "main" if any(one.dataset == dataset for one in main_results()) else "transfer"}
-    return [row["caveat"] for row in _rows("caveats") if row["dataset"] in wanted]
+    """Why printed numbers must not be compared with ours, or only with care; the most important first."""
+    performance_metric(dataset)  # refuses an unknown dataset
+    table = "main" if any(row.dataset == dataset for row in main_results()) else "transfer"
+    return [row["caveat"] for row in _rows("caveats") if row["dataset"] in ("all", dataset, table)]
 
 
 def _rows(name: str) -> Iterator[dict[str, str]]:
@@ -195,14 +189,15 @@ def _rows(name: str) -> Iterator[dict[str, str]]:
 
 
 def _published(row: Mapping[str, str], dataset: str, group: str = "", method: str = "") -> Published:
-    pairs = [name for name in row if f"{name}_std" in row and row[name]]
-    metrics = dict(_measured(name, row, dataset) for name in pairs)
+    columns = [name for name in row if f"{name}_std" in row and row[name]]
+    metrics = dict(_mean_std(name, row, dataset) for name in columns)
     gains = {name: float(row[name]) for name in GAINS if name in row}
     return Published(dataset, method or row["method"], metrics, gains, group)
 
 
-def _measured(name: str, row: Mapping[str, str], dataset: str) -> tuple[str, tuple[float, float]]:
-    ours = PERFORMANCE[dataset] if name == "perf" else COLUMNS.get(name, name)
-    scale = 100 if name in PERCENT else metric(ours).scale if ours in METRICS else 1
-    mean, std = (float(one) / scale if one else nan for one in (row[name], row[f"{name}_std"]))
-    return ours, (round(mean, 12), round(std, 12))  # 0.9368 and not 0.9368000000000001
+def _mean_std(column: str, row: Mapping[str, str], dataset: str) -> tuple[str, tuple[float, float]]:
+    """A column of a row under our name and in our scale."""
+    name = PERFORMANCE[dataset] if column == "perf" else PAPER_COLUMNS.get(column, column)
+    scale = 100 if name in PERCENT else METRICS[name].scale if name in METRICS else 1
+    mean, std = (float(text) / scale if text else nan for text in (row[column], row[f"{column}_std"]))
+    return name, (round(mean, 12), round(std, 12))  # 0.9368 and not 0.9368000000000001

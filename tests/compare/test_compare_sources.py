@@ -1,16 +1,24 @@
 """Where evaluations are found, which belong together, and what cannot be compared."""
 
 import json
+import re
+from dataclasses import replace
 
 import pytest
+import yaml
 from made import BUDGETS, file, records, run
 
 from unirex.comparison import compare
 from unirex.errors import UserError
+from unirex.evaluation.predictions import REMOVAL
+from unirex.evaluation.record_files import write_records
+
+BARE = {"views": (), "draws": ()}  # nothing was removed
+SILENT = {"predicted": None, "target": None, "probabilities": (), "label": None}
 
 
 def names(places, **how):
-    return [one.name for one in compare(places, **how).methods]
+    return [method.name for method in compare(places, **how).methods]
 
 
 def test_a_run_an_evaluation_a_file_and_a_named_place_are_all_taken(tmp_path):
@@ -122,8 +130,6 @@ def test_only_shared_texts_count_and_it_is_said(tmp_path):
 
 
 def test_files_in_another_order_are_paired_by_id(tmp_path):
-    from unirex.evaluation.record_files import write_records
-
     made = records()
     write_records(tmp_path / "a.jsonl", made)
     write_records(tmp_path / "b.jsonl", made[::-1])
@@ -133,10 +139,6 @@ def test_files_in_another_order_are_paired_by_id(tmp_path):
 
 
 def test_other_texts_labels_budgets_or_removals_are_no_comparison(tmp_path):
-    from dataclasses import replace
-
-    from unirex.evaluation.record_files import write_records
-
     made = records()
     ours = file(tmp_path / "a.jsonl")
     for change, says in (
@@ -158,11 +160,6 @@ def test_other_texts_labels_budgets_or_removals_are_no_comparison(tmp_path):
 
 def own_way(path, **how):
     """Records of another tool, which took tokens out as it pleased."""
-    from dataclasses import replace
-
-    from unirex.evaluation.predictions import REMOVAL
-    from unirex.evaluation.record_files import write_records
-
     made = records(seed=2, draws=0, removals=("delete",), **how)
     write_records(
         path,
@@ -196,10 +193,6 @@ def test_a_tools_own_budgets_leave_out_what_rests_on_them(tmp_path):
 
 
 def test_following_the_gold_label_is_not_following_the_prediction(tmp_path):
-    from dataclasses import replace
-
-    from unirex.evaluation.record_files import write_records
-
     gold = [replace(one, target=one.label) for one in records(seed=1)]
     assert gold[0].target == gold[0].predicted  # the first record alone does not tell
     write_records(tmp_path / "b.jsonl", gold)
@@ -208,13 +201,8 @@ def test_following_the_gold_label_is_not_following_the_prediction(tmp_path):
 
 
 def test_rationales_that_nothing_was_removed_by_need_no_common_budgets(tmp_path):
-    from dataclasses import replace
-
-    from unirex.evaluation.record_files import write_records
-
-    bare = [replace(one, views=(), draws=()) for one in records(budgets=BUDGETS[:2])]
-    write_records(tmp_path / "b.jsonl", bare)
-    assert compare([file(tmp_path / "a.jsonl"), tmp_path / "b.jsonl"]).budget == 20.0
+    bare = file(tmp_path / "b.jsonl", budgets=BUDGETS[:2], change=BARE)
+    assert compare([file(tmp_path / "a.jsonl"), bare]).budget == 20.0
 
 
 def test_numbers_kept_beside_records_are_used_only_while_they_are_true(tmp_path):
@@ -231,8 +219,6 @@ def test_numbers_kept_beside_records_are_used_only_while_they_are_true(tmp_path)
 
 
 def test_evaluations_outside_their_runs_are_grouped_by_the_settings_kept_with_them(tmp_path):
-    import yaml
-
     for seed in (0, 1):
         home = run(tmp_path / f"r{seed}", seed=seed)
         path = home / "evaluation" / "sst-test" / "metrics.json"
@@ -245,10 +231,6 @@ def test_evaluations_outside_their_runs_are_grouped_by_the_settings_kept_with_th
 
 
 def test_words_and_parts_of_words_are_not_held_against_each_other(tmp_path):
-    from dataclasses import replace
-
-    from unirex.evaluation.record_files import write_records
-
     def halves(record):
         (one,) = record.sequences
         tokens = [
@@ -267,40 +249,16 @@ def test_words_and_parts_of_words_are_not_held_against_each_other(tmp_path):
     assert not found.best("auprc") and not found.differences("auprc") and found.differences("csd")
 
 
-def test_the_same_records_twice_are_told_once(tmp_path):
-    path = file(tmp_path / "a.jsonl")
-    assert compare({"a": path, "b": path}).warnings == ["a and b are the same records."]
-    assert compare({"a": [path, path]}).warnings == [
-        "a: some of its 2 runs are the same records, not seeds of their own."
-    ]
-
-
 def test_gains_of_two_desiderata_say_so(tmp_path):
-    from dataclasses import replace
-
-    from unirex.evaluation.record_files import write_records
-
-    for seed in (0, 1):
-        bare = [replace(one, views=(), draws=()) for one in records(seed=seed)]
-        write_records(tmp_path / f"{seed}.jsonl", bare)
-    found = compare([tmp_path / "0.jsonl", tmp_path / "1.jsonl"], draws=99)
+    places = [file(tmp_path / f"{seed}.jsonl", seed=seed, change=BARE) for seed in (0, 1)]
+    found = compare(places, draws=99)
     says = "No method has what FNRG needs: CNRG is the mean of PNRG and TNRG only."
     assert says in found.warnings and "None" not in found.page().split("<script")[0]
 
 
 def test_a_page_of_bare_rationales_has_no_empty_sections(tmp_path):
-    import re
-    from dataclasses import replace
-
-    from unirex.evaluation.record_files import write_records
-
-    for seed in (0, 1):
-        bare = [
-            replace(one, views=(), draws=(), predicted=None, target=None, probabilities=(), label=None)
-            for one in records(seed=seed)
-        ]
-        write_records(tmp_path / f"{seed}.jsonl", bare)
-    page = compare([tmp_path / "0.jsonl", tmp_path / "1.jsonl"], draws=99).page()
+    places = [file(tmp_path / f"{seed}.jsonl", seed=seed, change=BARE | SILENT) for seed in (0, 1)]
+    page = compare(places, draws=99).page()
     for section in re.findall(r"<section[^>]*>(.*?)</section>", page, re.DOTALL):
         assert re.search("<td|<figure|<article|<li|<div", section)
     assert "'None'" not in page and "Is it faithfulness?" not in page and "<tbody></tbody>" not in page

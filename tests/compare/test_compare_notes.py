@@ -8,7 +8,13 @@ import pytest
 from made import LABELS, records
 
 from unirex.comparison import compare
-from unirex.comparison.tables import classes, differences, lengths, outcomes, removals
+from unirex.comparison.tables import (
+    classes_table,
+    differences_table,
+    lengths_table,
+    outcomes_table,
+    removals_table,
+)
 from unirex.evaluation.record_files import write_records
 from unirex.evaluation.records import Views
 from unirex.evaluation.summary import Summary
@@ -85,7 +91,9 @@ def test_a_sufficiency_by_construction_is_neither_tested_nor_the_best(found):
         } == {"good", "bad"}
         assert found.best(key) == {"good"}
     assert any("fresh" in (one.first, one.second) for one in found.differences("accuracy"))
-    assert "fresh" in differences(found).caption and "by construction" in differences(found).caption
+    assert (
+        "fresh" in differences_table(found).caption and "by construction" in differences_table(found).caption
+    )
 
 
 def test_at_the_same_budgets_comprehensiveness_is_tested(tmp_path):
@@ -99,7 +107,7 @@ def test_a_budget_of_its_own_is_no_mistake_and_nothing_is_left_out(found):
 
 
 def test_further_tables_mark_it_too(found):
-    grids = [removals(found), lengths(found, ["csd"]), outcomes(found, ["csd"])]
+    grids = [removals_table(found), lengths_table(found, ["csd"]), outcomes_table(found, ["csd"])]
     for grid in grids:
         assert any(cell.mark == "†" for row in grid.body for cell in row)
         assert any("by construction" in note for note in grid.notes)
@@ -128,10 +136,10 @@ def test_a_collapsed_predictor_is_warned_of_on_the_page_and_in_csv(collapsed):
     rows = {row["method"]: row for row in csv.DictReader(io.StringIO(collapsed.table("csv")))}
     assert rows["constant"]["note"].startswith("Collapsed")
     for grid in (
-        classes(collapsed),
-        lengths(collapsed, ["csd"]),
-        removals(collapsed),
-        differences(collapsed),
+        classes_table(collapsed),
+        lengths_table(collapsed, ["csd"]),
+        removals_table(collapsed),
+        differences_table(collapsed),
     ):
         assert any("Collapsed" in note for note in grid.notes)
         signs = [cell.mark for row in grid.body for cell in row] + [head.text[-1:] for head in grid.head]
