@@ -105,3 +105,23 @@ def save_learner(folder):
     AutoModel.from_config(config).save_pretrained(folder)
     tokens.save_pretrained(folder)
     return folder
+
+
+def same_weights(one, other) -> bool:
+    """Whether two state dictionaries are equal, bit for bit."""
+    return one.keys() == other.keys() and all(one[name].equal(other[name]) for name in one)
+
+
+def interrupt_at(monkeypatch, step: int) -> None:
+    """Ctrl-C in this training step, counted over all trainings."""
+    from unirex.modeling import RationaleModel
+
+    forward, calls = RationaleModel.forward, []
+
+    def interrupted(self, **tensors):
+        calls.append(1)
+        if len(calls) == step:
+            raise KeyboardInterrupt
+        return forward(self, **tensors)
+
+    monkeypatch.setattr(RationaleModel, "forward", interrupted)

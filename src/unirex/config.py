@@ -1,10 +1,9 @@
-"""Every setting of a system and its training, and how settings are merged and checked."""
+"""Every setting of a system and of its training; how settings are read, merged and checked."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
@@ -15,6 +14,14 @@ from jsonargparse import ArgumentParser
 from unirex.encoding.gold import check_fraction, gold_share
 from unirex.errors import UserError, one_line
 from unirex.objectives import Objectives
+
+BUDGETS = (1, 5, 10, 20, 50)  # sizes of a rationale in per cent of the tokens, SPEC 0
+RANDOM_DRAWS = 5  # of random scores, the floor of an evaluation: SPEC D10
+EVALUATION_BATCH_SIZE = 128  # the more, the better the views of the texts can be sorted by length
+RESOLVED = ("encoder", "pooling", "max_length", "rationale_segments")  # saved as what they became
+TRAINING_ONLY = ("training", "sgt", "l2e", "fresh", "a2r", "seed")  # not saved with a system
+Removal = Literal["attention_mask", "delete", "mask_token", "pad_token", "previous_token"]
+Variant = Literal["original", "unirex"]
 
 
 @dataclass(frozen=True)
@@ -63,10 +70,6 @@ class Training:
     accelerator: str = "auto"
     devices: int | str = 1
     strategy: str = "auto"
-
-
-Removed = Literal["attention_mask", "delete", "mask_token", "pad_token", "previous_token"]
-Variant = Literal["original", "unirex"]
 
 
 @dataclass(frozen=True)
@@ -163,7 +166,7 @@ class Config:
     max_length: int | None = None
     extractor: str = "shared-lm"
     extractor_options: dict[str, Any] = field(default_factory=dict)
-    budgets: tuple[float, ...] = (1, 5, 10, 20, 50)  # SPEC 0
+    budgets: tuple[float, ...] = BUDGETS
     budgets_per_step: int | None = None
     training_budgets: tuple[float, ...] | None = None
     truncation: Literal["head", "tail", "head_tail", "windows", "gold_aware"] = "head"  # SPEC A2.6
@@ -174,8 +177,8 @@ class Config:
     rationale_selector: Literal["top-k", "best-span", "threshold"] = "top-k"
     selector: Literal["detached", "straight_through", "gumbel"] = "detached"
     temperature: float = 1.0
-    removal: Removed = "attention_mask"  # SPEC A4
-    eval_removal: Removed = "delete"  # SPEC A4
+    removal: Removal = "attention_mask"  # SPEC A4
+    eval_removal: Removal = "delete"  # SPEC A4
     class_weights: tuple[float, ...] | None = None
     objectives: Objectives = field(default_factory=Objectives)
     training: Training = field(default_factory=Training)
@@ -186,8 +189,18 @@ class Config:
     seed: int = 0
 
 
+def saved_settings(config: Config) -> dict[str, Any]:
+    """The settings that `modeling.RationaleConfig` copies unchanged into the `config.json` of a system.
+
+    A new field of `Config` is saved and restored with no other change; add it to `TRAINING_ONLY` if only
+    training needs it.
+    """
+    names = [part.name for part in fields(config) if part.name not in (*RESOLVED, *TRAINING_ONLY)]
+    return {name: getattr(config, name) for name in names}
+
+
 def merge(base: Mapping[str, Any], diff: Mapping[str, Any]) -> dict[str, Any]:
-    """`base` with what `diff` says otherwise; tables are merged, everything else replaced.
+    """`base` updated by `diff`: tables are merged key by key, every other value is replaced.
 
     >>> merge({"a": {"x": 1, "y": 2}, "b": 3}, {"a": {"y": 5}})
     {'a': {'x': 1, 'y': 5}, 'b': 3}
@@ -200,7 +213,7 @@ def merge(base: Mapping[str, Any], diff: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def build_config(settings: Mapping[str, Any]) -> Config:
-    """The checked configuration; a key or value it does not know is a `UserError`."""
+    """The configuration with these settings, checked; an unknown key or an invalid value is a `UserError`."""
     parser = ArgumentParser(exit_on_error=False, allow_abbrev=False)
     parser.add_class_arguments(Config)
     check_keys(settings, plain(Config()))
@@ -213,7 +226,7 @@ def build_config(settings: Mapping[str, Any]) -> Config:
 
 
 def check_keys(settings: Mapping[str, Any], known: Mapping[str, Any], place: str = "") -> None:
-    """Every key exists; free-form tables (`extractor_options`) are checked where they are used."""
+    """Refuse unknown keys. Free-form tables (`extractor_options`) are checked where they are used."""
     for key, value in settings.items():
         if key not in known:
             near = get_close_matches(str(key), list(known), n=1)
@@ -224,13 +237,13 @@ def check_keys(settings: Mapping[str, Any], known: Mapping[str, Any], place: str
 
 
 def check_values(config: Config) -> Config:
-    """The configuration, if its numbers make sense."""
+    """The configuration itself; values out of range are a `UserError`."""
     check_budgets(config.budgets)
     if config.training_budgets is not None:
         check_budgets(config.training_budgets)
-    some, trained = config.budgets_per_step, config.training_budgets or config.budgets
-    if some is not None and not 1 <= some <= len(trained):
-        raise UserError(f"budgets_per_step {some}: give a number from 1 to {len(trained)}.")
+    per_step, available = config.budgets_per_step, len(config.training_budgets or config.budgets)
+    if per_step is not None and not 1 <= per_step <= available:
+        raise UserError(f"budgets_per_step {per_step}: give a number from 1 to {available}.")
     if config.temperature <= 0:
         raise UserError(f"temperature {config.temperature}: must be above 0.")
     training = config.training
@@ -254,7 +267,7 @@ def check_values(config: Config) -> Config:
 
 
 def check_budgets(budgets: Sequence[float]) -> None:
-    """Budgets are shares of the tokens in per cent."""
+    """Refuse budgets that are not per cents of the tokens."""
     if not budgets or not all(0 < budget <= 100 for budget in budgets):
         raise UserError(f"budgets {list(budgets)}: give per cents above 0 and up to 100.")
 
@@ -280,37 +293,22 @@ def plain(config: Config) -> dict[str, Any]:
 
 
 def _listed(value: Any) -> Any:
+    """Tuples as lists: YAML has no tuples, and jsonargparse takes none."""
     if isinstance(value, dict):
-        return {key: _listed(one) for key, one in value.items()}
-    return [_listed(one) for one in value] if isinstance(value, tuple) else value
+        return {key: _listed(item) for key, item in value.items()}
+    return [_listed(item) for item in value] if isinstance(value, tuple) else value
 
 
 def flat(settings: Mapping[str, Any], *, keep: Sequence[str] = (), place: str = "") -> dict[str, Any]:
-    """Nested tables as dotted names, but for the tables called in `keep`.
+    """Nested tables as one table with dotted names; tables named in `keep` stay nested.
 
     >>> flat({"a": {"x": 1}, "b": {"y": 2}}, keep=["b"])
     {'a.x': 1, 'b': {'y': 2}}
     """
-    found: dict[str, Any] = {}
+    flattened: dict[str, Any] = {}
     for key, value in settings.items():
         if isinstance(value, Mapping) and value and key not in keep:
-            found |= flat(value, keep=keep, place=f"{place}{key}.")
+            flattened |= flat(value, keep=keep, place=f"{place}{key}.")
         else:
-            found[place + str(key)] = value
-    return found
-
-
-def nearest_option(message: str, known: Sequence[str]) -> str:
-    """A parser's complaint about an option, with the nearest one that exists.
-
-    >>> nearest_option("Unrecognized arguments: --epoch", ["training.epochs", "data"])
-    "Unrecognized arguments: --epoch; did you mean 'training.epochs'?"
-    """
-    match = re.search(r"(?:[Uu]nrecognized arguments: --|Option ['\"]?)([\w.]+)", message)
-    if not match:
-        return message
-    ends = {name.rpartition(".")[2]: name for name in known}
-    near = get_close_matches(match[1], known, n=1) or get_close_matches(
-        match[1].rpartition(".")[2], list(ends), n=1
-    )
-    return f"{message}; did you mean '{ends.get(near[0], near[0])}'?" if near else message
+            flattened[place + str(key)] = value
+    return flattened

@@ -71,12 +71,12 @@ class Explanation:
     spans: tuple[Span, ...]
     words: tuple[Word, ...]
     tokens: tuple[Word, ...]
-    truncated: int = 0  # tokens of the text the encoder could not take
+    truncated: int = 0  # tokens of the text that did not fit the encoder
     id: str | None = None
     gold_label: Label | None = None
     gold_spans: tuple[Span, ...] | None = None
     choices: tuple[str, ...] | None = None  # in the order of their letters
-    completeness_error: float | None = None  # of attributions that should add up: how far they are from it
+    completeness_error: float | None = None  # of attributions that should add up: by how much they do not
 
     @property
     def text(self) -> str:
@@ -95,63 +95,45 @@ class Explanation:
         return plain
 
 
-def scored_words(segments: Sequence[str], tokens: Sequence[Word]) -> tuple[Word, ...]:
-    """Blank-separated words: as important as their most important token, selected if any of them is."""
-    return tuple(
-        word
-        for segment, text in enumerate(segments)
-        for word in _words(text, [token for token in tokens if token.segment == segment], segment)
-    )
-
-
-def _words(text: str, tokens: Sequence[Word], segment: int) -> Iterator[Word]:
-    """The words of one segment. Its tokens stand in the order of the text, so one sweep finds them."""
-    first, count = 0, len(tokens)
-    for start, end in words(text):
-        while first < count and tokens[first].end <= start:
-            first += 1
-        last, score, chosen = first, None, False  # from the first again, as a token may reach into two words
-        while last < count and (token := tokens[last]).start < end:
-            if score is None or token.score > score:
-                score = token.score
-            chosen = chosen or token.selected
-            last += 1
-        yield Word(start, end, text[start:end], 0.0 if score is None else score, chosen, segment)
-
-
 def explanations(
     step: Step,
     selected: Tensor,
     examples: Sequence[Example],
     encoded: Sequence[Encoded],
     *,
-    answers: Callable[[int], Sequence[Label]],
+    label_names: Callable[[int], Sequence[Label]],
     budget: float,
 ) -> Iterator[Explanation]:
-    """The prediction and its reasons for every example of a batch.
+    """An explanation for every example of a batch.
 
-    `selected` [D, T] are the tokens the budget keeps; `answers` says what so many logits stand for.
+    Args:
+        step: the batch seen by the system.
+        selected: [D, T] bool, the tokens the budget keeps.
+        examples: those of the batch.
+        encoded: their tokens.
+        label_names: names of that many logits (choices differ in number).
+        budget: per cent of the tokens.
     """
-    answers, probabilities = cache(answers), step.logits.float().softmax(-1).tolist()
+    label_names, probabilities = cache(label_names), step.logits.float().softmax(-1).tolist()
     targets, scores, chosen = step.target.tolist(), step.scores.tolist(), selected.tolist()
-    # One more pass, so only where scores may be far from adding up; evaluation tells it of all that should.
+    # One more pass, so only for extractors whose scores may be far from adding up; evaluation has all.
     errors = step.completeness_errors if getattr(step.extractor, "approximate", False) else None
     first = 0  # row of the example's first sequence
-    for row, (example, one) in enumerate(zip(examples, encoded, strict=True)):
-        shown = first + (targets[row] if one.choice else 0)  # row of the sequence that was chosen
-        labels = answers(len(one.sequences))
+    for number, (example, item) in enumerate(zip(examples, encoded, strict=True)):
+        shown = first + (targets[number] if item.choice else 0)  # row of the sequence that was chosen
+        labels = label_names(len(item.sequences))
         yield explanation(
             example,
-            one,
-            predicted=targets[row],
+            item,
+            predicted=targets[number],
             labels=labels,
-            probabilities=probabilities[row][: len(labels)],
+            probabilities=probabilities[number][: len(labels)],
             scores=scores[shown],
             selected=chosen[shown],
             budget=budget,
-            completeness_error=None if errors is None else float(errors[row]),
+            completeness_error=None if errors is None else float(errors[number]),
         )
-        first += len(one.sequences)
+        first += len(item.sequences)
 
 
 def explanation(
@@ -166,7 +148,7 @@ def explanation(
     budget: float,
     completeness_error: float | None = None,
 ) -> Explanation:
-    """The prediction and its reasons for one example.
+    """The explanation of one example.
 
     `predicted` is the number of the label, or of the choice; `scores` and `selected` are per token of the
     sequence behind it: the only one, or the chosen one.
@@ -186,7 +168,7 @@ def explanation(
         tokens=tokens,
         truncated=encoded.truncated,
         gold_label=example.label,
-        gold_spans=gold_spans(example),
+        gold_spans=None if example.rationale is None else _spans(example.segments, example.rationale),
         choices=example.choices,
         completeness_error=completeness_error,
     )
@@ -195,8 +177,8 @@ def explanation(
 def scored_tokens(
     segments: Sequence[str], sequence: Tokens, scores: Sequence[float], selected: Sequence[bool]
 ) -> tuple[Word, ...]:
-    """Every token that stands for characters, with its score: 0 where nothing can be selected."""
-    found = []
+    """The tokens that stand for characters, without blanks at their ends; score 0 if not selectable."""
+    tokens = []
     rows = zip(sequence.spans.tolist(), sequence.selectable.tolist(), scores, selected, strict=False)
     for (segment, start, end), selectable, score, chosen in rows:
         text = segments[segment]
@@ -205,8 +187,32 @@ def scored_tokens(
         while start < end and text[end - 1].isspace():
             end -= 1
         if start < end:
-            found.append(Word(start, end, text[start:end], score if selectable else 0.0, chosen, segment))
-    return tuple(found)
+            tokens.append(Word(start, end, text[start:end], score if selectable else 0.0, chosen, segment))
+    return tuple(tokens)
+
+
+def scored_words(segments: Sequence[str], tokens: Sequence[Word]) -> tuple[Word, ...]:
+    """Blank-separated words: as important as their most important token, selected if any of them is."""
+    return tuple(
+        word
+        for segment, text in enumerate(segments)
+        for word in _segment_words(text, [token for token in tokens if token.segment == segment], segment)
+    )
+
+
+def _segment_words(text: str, tokens: Sequence[Word], segment: int) -> Iterator[Word]:
+    """The words of one segment. Its tokens stand in the order of the text, so one sweep is enough."""
+    first, count = 0, len(tokens)
+    for start, end in words(text):
+        while first < count and tokens[first].end <= start:
+            first += 1
+        last, score, chosen = first, None, False  # from the first again, as a token may reach into two words
+        while last < count and (token := tokens[last]).start < end:
+            if score is None or token.score > score:
+                score = token.score
+            chosen = chosen or token.selected
+            last += 1
+        yield Word(start, end, text[start:end], 0.0 if score is None else score, chosen, segment)
 
 
 def selected_spans(segments: Sequence[str], scored: Sequence[Word]) -> tuple[Span, ...]:
@@ -216,11 +222,6 @@ def selected_spans(segments: Sequence[str], scored: Sequence[Word]) -> tuple[Spa
         if word.selected:
             chosen[word.segment].append((word.start, word.end))
     return _spans(segments, chosen)
-
-
-def gold_spans(example: Example) -> tuple[Span, ...] | None:
-    """What a person marked; None if nobody did."""
-    return None if example.rationale is None else _spans(example.segments, example.rationale)
 
 
 def _spans(segments: Sequence[str], per_segment: Sequence[Sequence[CharSpan]]) -> tuple[Span, ...]:

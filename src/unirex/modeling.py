@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, make_dataclass, replace
 from typing import Any
 
 import torch
@@ -17,7 +17,7 @@ from transformers import (
 )
 from transformers.utils import ModelOutput
 
-from unirex.config import Config
+from unirex.config import Config, saved_settings
 from unirex.data.example import Layout
 from unirex.encoding.batch import Batch
 from unirex.errors import UserError
@@ -37,63 +37,64 @@ from unirex.perturb import Perturber
 from unirex.select import Selector
 from unirex.step import SelectPredictStep, Step
 
+SETTINGS = saved_settings(Config())  # by name, with their defaults
 
-class RationaleConfig(PreTrainedConfig):
-    """Everything needed to build the system again; the encoder's own configuration is inside."""
+# Declared as fields, because transformers refuses to save other attributes whose names it knows from text
+# generation, such as `temperature`.
+SavedSettings: Any = make_dataclass(
+    "SavedSettings",
+    [
+        (name, Any, None if isinstance(value, dict | Objectives) else value)
+        for name, value in SETTINGS.items()
+    ],
+    bases=(PreTrainedConfig,),
+    kw_only=True,
+)
+
+
+class RationaleConfig(SavedSettings):
+    """Everything needed to build the system again; the encoder's own configuration is inside.
+
+    Its fields are those below and every setting of `config.saved_settings`: extractor, budgets, removal, ….
+    """
 
     model_type = "unirex"
 
     encoder: Any = None  # the encoder's configuration
     pooling: str = "mean"
     max_length: int = 512
-    truncation: str = "head"
-    stride: int | None = None
     layout: Any = None  # what an example consists of: see `Layout`
     labels: Any = ("0", "1")  # with their types: strings, ints, bools
-    extractor: str = "shared-lm"
-    extractor_options: Any = None
-    budgets: Any = (1, 5, 10, 20, 50)
-    budgets_per_step: int | None = None
-    training_budgets: Any = None
-    separators: bool = False
-    removal: str = "attention_mask"
-    eval_removal: str = "delete"
-    class_weights: Any = None
-    objectives: Any = None
     mask_token_id: int | None = None
     method: str | None = None
-    predict_from: str = "text"
-    rationale_selector: str = "top-k"
-    selector: str = "detached"
-    temperature: float = 1.0
 
     def __post_init__(self, **kwargs: Any) -> None:
         if isinstance(self.encoder, dict):
             self.encoder = AutoConfig.for_model(**self.encoder)
         elif self.encoder is None:
             self.encoder = AutoConfig.for_model("bert")
-        self.labels = tuple(self.labels)
-        self.budgets = tuple(self.budgets)
-        self.training_budgets = None if self.training_budgets is None else tuple(self.training_budgets)
-        self.extractor_options = dict(self.extractor_options or {})
+        for name in ("labels", *SETTINGS):
+            if isinstance(getattr(self, name), list):  # JSON has no tuples
+                setattr(self, name, tuple(getattr(self, name)))
+        self.extractor_options: dict[str, Any] = dict(getattr(self, "extractor_options", None) or {})
         self.layout = asdict(self.layout) if isinstance(self.layout, Layout) else dict(self.layout or {})
         self.id2label = {index: str(label) for index, label in enumerate(self.labels)}
         self.label2id = {name: index for index, name in self.id2label.items()}
         super().__post_init__(**kwargs)
 
     def built_layout(self) -> Layout:
-        """What an example consists of."""
+        """The layout of an example, as an object."""
         return Layout.from_dict(self.layout)
 
     def built_objectives(self) -> Objectives:
         """The objectives as callables."""
-        given = self.objectives or {}
-        return Objectives(**{name: OBJECTIVES[name](**options) for name, options in given.items()})
+        tables = self.objectives or {}
+        return Objectives(**{name: OBJECTIVES[name](**options) for name, options in tables.items()})
 
 
 @dataclass
 class RationaleOutput(ModelOutput):
-    """What one forward gives; `losses` are the unweighted terms behind `loss`."""
+    """The output of one forward pass; `losses` are the unweighted terms of `loss`."""
 
     loss: Tensor | None = None
     logits: Tensor | None = None  # [B, C]
@@ -132,15 +133,15 @@ class RationaleModel(PreTrainedModel):
         self.post_init()
 
     @classmethod
-    def from_pretrained(cls, *place: Any, **options: Any) -> Any:
-        """As every `PreTrainedModel`, with weights in aligned memory: answers are bit for bit as before."""
-        found = super().from_pretrained(*place, **options)
-        align_weights(found[0] if isinstance(found, tuple) else found)
-        return found
+    def from_pretrained(cls, *args: Any, **options: Any) -> Any:
+        """As in every `PreTrainedModel`, with the weights in aligned memory: see `align_weights`."""
+        loaded = super().from_pretrained(*args, **options)
+        align_weights(loaded[0] if isinstance(loaded, tuple) else loaded)  # a tuple with output_loading_info
+        return loaded
 
     @classmethod
     def from_parts(cls, config: RationaleConfig, task: TaskModel, extractor: nn.Module) -> RationaleModel:
-        """A model of parts that exist already; no weights of its own are made."""
+        """A model made of an existing task model and extractor; no weights are created."""
         with quiet_transformers(), torch.device("meta"):
             model = cls(config)
         model.task, model.extractor = task, extractor
@@ -150,7 +151,7 @@ class RationaleModel(PreTrainedModel):
     def from_encoder(
         cls, config: Config, labels: Sequence[Any], *, layout: Layout | None = None, method: str | None = None
     ) -> RationaleModel:
-        """A fresh system on a pretrained encoder; only its heads start from chance."""
+        """A new system on a pretrained encoder; only its heads start from random weights."""
         layout = layout or Layout()
         if config.rationale_segments is not None:
             layout = replace(layout, rationale_segments=config.rationale_segments)
@@ -159,43 +160,27 @@ class RationaleModel(PreTrainedModel):
         pooling = source.pooling if config.pooling == "auto" else config.pooling
         encoder = load_encoder(config.encoder, pooler=pooling == "pooler")
         tokenizer = load_pretrained(config.encoder, kind="tokenizer")
-        model = cls(
-            RationaleConfig(
-                encoder=encoder.config,
-                pooling=pooling,
-                max_length=checked_length(config.max_length, encoder),
-                truncation=config.truncation,
-                stride=config.stride,
-                layout=layout,
-                labels=tuple(labels),
-                extractor=config.extractor,
-                extractor_options=completed_options(config, labels, layout, tokenizer.mask_token_id),
-                budgets=config.budgets,
-                budgets_per_step=config.budgets_per_step,
-                training_budgets=config.training_budgets,
-                separators=config.separators,
-                removal=config.removal,
-                eval_removal=config.eval_removal,
-                class_weights=config.class_weights,
-                objectives=asdict(config.objectives),
-                mask_token_id=tokenizer.mask_token_id,
-                method=method,
-                predict_from=config.predict_from,
-                rationale_selector=config.rationale_selector,
-                selector=config.selector,
-                temperature=config.temperature,
-            )
-        )
+        settings = saved_settings(config) | {
+            "encoder": encoder.config,
+            "pooling": pooling,
+            "max_length": checked_length(config.max_length, encoder),
+            "layout": layout,
+            "labels": tuple(labels),
+            "mask_token_id": tokenizer.mask_token_id,
+            "method": method,
+            "objectives": asdict(config.objectives),
+            "extractor_options": completed_options(config, labels, layout, tokenizer.mask_token_id),
+        }
+        model = cls(RationaleConfig(**settings))
         model.task.encoder = encoder
         for part in model.extractor.modules():
-            if isinstance(
-                getattr(part, "encoder", None), PreTrainedModel
-            ):  # the same start, then its own way
+            # An extractor's own encoder starts from the same pretrained weights.
+            if isinstance(getattr(part, "encoder", None), PreTrainedModel):
                 part.encoder = load_encoder(config.encoder, pooler=False)
         return model
 
     def forward(self, **tensors: Any) -> RationaleOutput:
-        """Logits and scores; with `labels` also the loss. Takes the tensors of a `Batch` by name."""
+        """Logits and scores of the tensors of a `Batch`, by name; with `labels`, logits and the loss."""
         names = Batch.__dataclass_fields__
         batch = Batch(**{name: tensors[name] for name in names if tensors.get(name) is not None})
         if batch.labels is None:
@@ -208,13 +193,14 @@ class RationaleModel(PreTrainedModel):
             views=self.trained_views(),
             explores=torch.is_grad_enabled(),
         )
-        if not any(True for _ in self.objectives.active()):
+        active = dict(self.objectives.active())
+        if not active:
             raise UserError("no objective has a weight: there is nothing to train for; give task.weight 1.")
-        losses = {name: objective(step).mean() for name, objective in self.objectives.active()}
-        weights = {name: objective.weight for name, objective in self.objectives.active()}
-        total = torch.stack([weights[name] * loss for name, loss in losses.items()]).sum()
-        answered = bool(self.objectives.task.weight) or not torch.is_grad_enabled()
-        return RationaleOutput(loss=total, logits=step.logits if answered else None, losses=losses)
+        losses = {name: objective(step).mean() for name, objective in active.items()}
+        total = torch.stack([active[name].weight * loss for name, loss in losses.items()]).sum()
+        # In training without the task objective nothing else needs the logits: do not run the texts for them.
+        predicts = bool(self.objectives.task.weight) or not torch.is_grad_enabled()
+        return RationaleOutput(loss=total, logits=step.logits if predicts else None, losses=losses)
 
     def step(
         self,
@@ -226,16 +212,22 @@ class RationaleModel(PreTrainedModel):
         views: Sequence[str] = ("kept", "dropped"),
         explores: bool = False,
     ) -> Step:
-        """The batch seen by this system; the target is the prediction unless given.
+        """A `Step`: everything that can be asked about this batch, computed on demand.
 
-        With `explores`, selections that are random in training are drawn.
+        Args:
+            batch: the texts.
+            target: [B], the labels to explain; None: what the system predicts.
+            budgets: sizes of the rationales in per cent; None: the system's own.
+            removal: how tokens are removed; None: as in training.
+            views: which views are sure to be needed: they are run together.
+            explores: draw what is random in training (noise on scores, sampled gates).
         """
         if isinstance(self.extractor, Attribution):
             self.extractor.prepare(self.task)
         config = self.config
         parts: dict[str, Any] = {
             "full": Pass(self.task, batch),
-            "asked": target,
+            "given_target": target,
             "extractor": self.extractor,
             "perturber": self.perturber(removal or config.removal),
             "budgets": config.budgets if budgets is None else budgets,
@@ -250,26 +242,26 @@ class RationaleModel(PreTrainedModel):
         )
 
     def trained_views(self) -> tuple[str, ...]:
-        """What training asks for beside the whole texts."""
-        asked = self.objectives.views()
-        return tuple(dict.fromkeys(("kept", *asked))) if self.config.predict_from == "rationale" else asked
+        """The views that training runs beside the whole texts."""
+        views = self.objectives.views()
+        return tuple(dict.fromkeys(("kept", *views))) if self.config.predict_from == "rationale" else views
 
     @property
     def evaluated_removal(self) -> str:
-        """How tokens are taken out to measure it; what a predictor reads is part of the predictor."""
+        """How tokens are removed in evaluation; select-predict systems read as they were trained to."""
         config = self.config
         return config.removal if config.predict_from == "rationale" else config.eval_removal
 
     def perturber(self, removal: str) -> Perturber:
-        """How this system takes tokens out of texts."""
+        """The `Perturber` for this system's encoder."""
         pad = self.config.encoder.pad_token_id or 0
-        return Perturber(removal, mask_token_id=self.config.mask_token_id, pad_token_id=pad)  # type: ignore[arg-type]
+        return Perturber(removal, mask_token_id=self.config.mask_token_id, pad_token_id=pad)
 
     def _training_budgets(self) -> Sequence[float]:
-        every, some = self.config.training_budgets or self.config.budgets, self.config.budgets_per_step
-        if not torch.is_grad_enabled() or some is None or some >= len(every):
-            return every
-        return [every[index] for index in torch.randperm(len(every))[:some].tolist()]
+        budgets, count = self.config.training_budgets or self.config.budgets, self.config.budgets_per_step
+        if not torch.is_grad_enabled() or count is None or count >= len(budgets):
+            return budgets
+        return [budgets[index] for index in torch.randperm(len(budgets))[:count].tolist()]
 
     def _class_weights(self) -> Tensor | None:
         weights = self.config.class_weights
@@ -279,12 +271,12 @@ class RationaleModel(PreTrainedModel):
 def completed_options(
     config: Config, labels: Sequence[Any], layout: Layout, mask_token_id: int | None
 ) -> dict[str, Any]:
-    """The extractor's options, with what it asks about the task and the tokenizer if nobody said."""
-    known: dict[str, Any] = {"classes": 1 if layout.choice else len(labels)}
+    """The extractor's options, completed by what follows from the task and the tokenizer."""
+    derived: dict[str, Any] = {"classes": 1 if layout.choice else len(labels)}
     if config.extractor_options.get("removal") == "mask_token":
-        known["mask_token_id"] = mask_token_id
-    asked = [name for name in known if name in option_names(config.extractor)]
-    return {name: known[name] for name in asked} | config.extractor_options
+        derived["mask_token_id"] = mask_token_id
+    names = [name for name in derived if name in option_names(config.extractor)]
+    return {name: derived[name] for name in names} | config.extractor_options
 
 
 AutoConfig.register("unirex", RationaleConfig, exist_ok=True)

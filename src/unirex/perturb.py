@@ -1,8 +1,8 @@
-"""Texts with tokens taken out, and what the task model says to them. The only place that removes tokens.
+"""Logits of texts with tokens removed: the only place that removes tokens.
 
 Removed tokens are not masked but dropped, and the shorter sequence is run. With the original position
-numbers this equals attention masking (a masked token is a token nobody sees); with new ones it equals
-deleting the words. Equal views of a batch are run once, and views of like length run together.
+numbers this equals attention masking (no other token attends to a masked one); with new ones it equals
+deleting the words. Equal views of a batch are run once, and views of similar length run together.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -23,7 +23,6 @@ from unirex.models.windows import pick
 
 log = logging.getLogger(__name__)
 
-Removal = Literal["attention_mask", "delete", "mask_token", "pad_token", "previous_token"]
 REMOVALS = {
     "attention_mask": "nobody sees the token; positions stay",
     "delete": "the token is cut out; positions close up",
@@ -35,9 +34,9 @@ REMOVALS = {
 
 @dataclass(frozen=True)
 class Perturber:
-    """How tokens are taken out of a text, for one task model."""
+    """How tokens are removed from texts, for one task model."""
 
-    removal: Removal = "attention_mask"
+    removal: str = "attention_mask"  # one of REMOVALS
     mask_token_id: int | None = None
     pad_token_id: int = 0
 
@@ -52,19 +51,19 @@ class Perturber:
     def logits(self, full: Pass, kept: Tensor, *, embeds: Tensor | None = None) -> Tensor:
         """The logits of every view of every sequence.
 
-        A text that is read in windows loses its tokens there, and windows that lose none are not run again;
-        deleted words are gone before the text is laid out in windows.
+        In a text that is read in windows, tokens are removed from the windows, and windows that lose none
+        are not run again; with `delete`, words are removed before the text is split into windows.
 
         Args:
             full: the whole texts, whose logits are reused for views that keep everything.
-            kept: [V, D, T] bool, what each view keeps; what is not `selectable` always stays.
+            kept: [V, D, T] bool, the tokens each view keeps; tokens that are not `selectable` always stay.
             embeds: [D, T, H], word embeddings to use instead of the texts' own.
 
         Returns:
             [V, D, C].
         """
         kept = (kept | ~full.batch.selectable) & full.batch.attention_mask
-        own = embeds is None  # then the whole texts need not be run again
+        own = embeds is None  # then the logits of whole texts are known
         words = full.embeds if embeds is None else embeds
         if full.windows is None or self.removal == "delete":
             known = (lambda: full.text_logits) if own else None
@@ -76,7 +75,7 @@ class Perturber:
     def _run(
         self, task: TaskModel, batch: Batch, embeds: Tensor, kept: Tensor, known: Callable[[], Tensor] | None
     ) -> Tensor:
-        """Logits [V, D, C] of all views [V, D, T]; those of whole texts are `known`, if asked for."""
+        """Logits [V, D, C] of all views [V, D, T]; `known` gives those of the whole texts."""
         source = torch.arange(kept.shape[1], device=kept.device).repeat(kept.shape[0])  # [V*D]
         rows, owner, back = distinct(kept.flatten(0, 1), source)
         whole = (rows == batch.attention_mask[owner]).all(-1)
@@ -121,7 +120,7 @@ class Perturber:
 
 
 def distinct(kept: Tensor, source: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Views without repetition: rows [U, T], their texts [U], and where each view went [R]."""
+    """The distinct views: rows [U, T], their texts [U], and the number of the row of each view [R]."""
     keyed = torch.cat([source[:, None], kept.long()], dim=1)
     unique, back = torch.unique(keyed, dim=0, return_inverse=True)
     return unique[:, 1:].bool(), unique[:, 0], back
@@ -130,10 +129,10 @@ def distinct(kept: Tensor, source: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 def dropped(
     batch: Batch, embeds: Tensor, kept: Tensor, owner: Tensor, *, width: int, keep_positions: bool
 ) -> tuple[Batch, Tensor]:
-    """Only the kept tokens, at most `width`, moved together; with or without their old position numbers."""
+    """Only the kept tokens, at most `width`, moved together; with their old position numbers or new ones."""
     place = (~kept).to(torch.uint8).argsort(dim=-1, stable=True)[:, :width]  # kept first
     present = torch.arange(width, device=place.device) < kept.sum(-1, keepdim=True)
-    # Position 0 for padding: a number every table has; nobody looks at it.
+    # Position 0 for padding, as every table has it; it is masked.
     positions = torch.where(present, place, torch.zeros_like(place)) if keep_positions else None
     slides = batch.sliding
     texts = Batch(
@@ -144,35 +143,36 @@ def dropped(
         position_ids=positions,
         sliding=None if slides is None else slides[owner].gather(1, place) & present,
     )
-    # Where nothing is left, not even a special token, nothing may be seen at the padding either.
+    # Zeros at padding: where no token is left, attention falls on the padding.
     return texts, pick(embeds, owner, place) * present[..., None]
 
 
 def masked(batch: Batch, kept: Tensor, owner: Tensor) -> Batch:
-    """The first tokens in their places, the removed ones hidden by the attention mask."""
+    """All tokens in their places, the removed ones hidden by the attention mask."""
     return replace(batch.rows(owner, kept.shape[1]), attention_mask=kept)
 
 
 def substituted(
     task: TaskModel, batch: Batch, embeds: Tensor, kept: Tensor, owner: Tensor, token: int
 ) -> tuple[Batch, Tensor]:
-    """The first tokens in their places, `token` instead of the removed ones."""
+    """All tokens in their places, the removed ones replaced by `token`."""
     texts = batch.rows(owner, kept.shape[1])
     hole = texts.attention_mask & ~kept
-    places = torch.arange(kept.shape[1], device=kept.device).expand_as(kept)  # RoBERTa would not count pads
-    texts = replace(texts, input_ids=texts.input_ids.masked_fill(hole, token), position_ids=places)
-    instead = task.embed(texts.input_ids.new_tensor(token))  # [H]
-    return texts, torch.where(hole[..., None], instead, embeds[:, : kept.shape[1]].index_select(0, owner))
+    # Explicit positions, as RoBERTa does not count pad tokens.
+    positions = torch.arange(kept.shape[1], device=kept.device).expand_as(kept)
+    texts = replace(texts, input_ids=texts.input_ids.masked_fill(hole, token), position_ids=positions)
+    filling = task.embed(texts.input_ids.new_tensor(token))  # [H]
+    return texts, torch.where(hole[..., None], filling, embeds[:, : kept.shape[1]].index_select(0, owner))
 
 
 def repeated(batch: Batch, embeds: Tensor, kept: Tensor, owner: Tensor) -> tuple[Batch, Tensor]:
-    """The first tokens in their places, each removed one replaced by the last before it that stays."""
+    """All tokens in their places, each removed one replaced by the last kept one before it."""
     texts = batch.rows(owner, kept.shape[1])
-    places = torch.arange(kept.shape[1], device=kept.device).expand_as(kept)
-    stays = kept | ~texts.attention_mask  # padding is nobody's replacement
-    before = torch.where(stays, places, torch.zeros_like(places)).cummax(-1).values
+    positions = torch.arange(kept.shape[1], device=kept.device).expand_as(kept)
+    stays = kept | ~texts.attention_mask  # padding must not be repeated
+    before = torch.where(stays, positions, torch.zeros_like(positions)).cummax(-1).values
     ids = texts.input_ids.gather(1, before)
-    return replace(texts, input_ids=ids, position_ids=places), pick(embeds, owner, before)
+    return replace(texts, input_ids=ids, position_ids=positions), pick(embeds, owner, before)
 
 
 def drops_exactly(encoder: Any, length: int) -> bool:
@@ -180,13 +180,13 @@ def drops_exactly(encoder: Any, length: int) -> bool:
 
     It does for full attention with absolute or rotary positions. It does not for relative positions counted
     by index (MPNet, DeBERTa), nor beyond a local or sparse attention window (ModernBERT, BigBird). There the
-    tokens are masked instead, which gives the same numbers and takes longer; this is said once.
+    tokens are masked instead, which gives the same numbers and takes longer; a warning is logged once.
     """
     limit = getattr(encoder, "_unirex_drop_limit", None)
     if limit is None:
         limit = encoder._unirex_drop_limit = _drop_limit(encoder)
-    if length > limit and not getattr(encoder, "_unirex_told", False):
-        encoder._unirex_told = True
+    if length > limit and not getattr(encoder, "_unirex_warned", False):
+        encoder._unirex_warned = True
         where = f"in texts over {limit} tokens" if limit else "always"
         log.warning("%s: removed tokens are masked, not dropped, %s (slower)", type(encoder).__name__, where)
     return length <= limit
@@ -198,7 +198,7 @@ def _drop_limit(encoder: Any) -> int:
 
 
 def _window(config: Any) -> int:
-    """The longest text in which, by the configuration, every token sees every other; 0: none is sure."""
+    """The longest text in which, by the configuration, every token sees every other; 0: none."""
     if getattr(config, "relative_attention", False) or hasattr(config, "relative_attention_num_buckets"):
         return 0
     sparse = full_attention_limit(config)
@@ -214,7 +214,7 @@ def _window(config: Any) -> int:
 
 @torch.no_grad()
 def _probe(encoder: Any, size: int) -> bool:
-    """Try it on a few tokens: the same states with tokens masked and with tokens dropped?"""
+    """Whether a few tokens get the same states with others masked and with others dropped."""
     device = next(encoder.parameters()).device
     ids = torch.arange(size + 1, device=device)
     ids = ids[ids != (encoder.config.pad_token_id or 0)][None, :size]  # RoBERTa would not count a pad

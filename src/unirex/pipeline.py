@@ -44,8 +44,8 @@ class RationaleClassificationPipeline(Pipeline):
     def _answers(
         self, texts: Iterable[Any], *, budget: float | None = None, batch_size: int = BATCH_SIZE
     ) -> Iterator[dict[str, Any]]:
-        for one in self._system.explain_all(texts, budget=budget, batch_size=batch_size):
-            yield as_answer(one)
+        for explanation in self._system.explain_all(texts, budget=budget, batch_size=batch_size):
+            yield as_answer(explanation)
 
     @property
     def _system(self) -> System:
@@ -60,10 +60,10 @@ class RationaleClassificationPipeline(Pipeline):
             raise TypeError(f"{TASK} has no option {', '.join(unknown)}; its options: budget, batch_size")
         if budget is not None:
             check_budget(budget)
-        given = {"budget": budget, "batch_size": batch_size}
-        return {}, {}, {name: value for name, value in given.items() if value is not None}
+        options = {"budget": budget, "batch_size": batch_size}
+        return {}, {}, {name: value for name, value in options.items() if value is not None}
 
-    # transformers asks every pipeline for these three; batching by length makes them one step here.
+    # transformers requires these three of every pipeline; batching by length makes them one step here.
     def preprocess(self, input_: Any, **_: Any) -> dict[str, Any]:
         """Nothing to do: `_forward` reads the text."""
         return {"text": input_}
@@ -76,17 +76,17 @@ class RationaleClassificationPipeline(Pipeline):
         return as_answer(model_outputs["explanation"])
 
 
-def as_answer(one: Explanation) -> dict[str, Any]:
-    """An explanation in the manner of transformers' pipelines."""
-    chosen = {} if one.choices is None else {"choice": one.segments[-1], "choices": list(one.choices)}
-    return {
-        "label": one.label,
-        **chosen,
-        "score": one.probabilities[one.label],
-        "probabilities": one.probabilities,
-        "rationale": [span.to_dict() for span in one.spans],
-        "words": [word.to_dict() for word in one.words],
-        "truncated": one.truncated,
+def as_answer(explanation: Explanation) -> dict[str, Any]:
+    """An explanation in the format of transformers' pipelines: a dictionary with `label` and `score`."""
+    answer: dict[str, Any] = {"label": explanation.label}
+    if explanation.choices is not None:
+        answer |= {"choice": explanation.segments[-1], "choices": list(explanation.choices)}
+    return answer | {
+        "score": explanation.probabilities[explanation.label],
+        "probabilities": explanation.probabilities,
+        "rationale": [span.to_dict() for span in explanation.spans],
+        "words": [word.to_dict() for word in explanation.words],
+        "truncated": explanation.truncated,
     }
 
 

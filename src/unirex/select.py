@@ -1,4 +1,4 @@
-"""Scores to rationales: which tokens are kept for a budget."""
+"""Scores to rationales: which tokens a budget keeps, and how gradients reach their scores."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from unirex.models.task import Pass
 
 
 def budget_counts(tokens: Tensor, budget: float) -> Tensor:
-    """How many of so many tokens a budget in per cent buys: at least one, half-way cases to the even.
+    """The number of tokens a budget in per cent keeps: at least one, halves rounded to even.
 
     >>> budget_counts(torch.tensor([5, 10, 30, 50, 3]), 50).tolist()
     [2, 5, 15, 25, 2]
     >>> budget_counts(torch.tensor([30, 50, 10]), 5).tolist()
     [2, 2, 1]
     """
-    # In double: 50 * 5 / 100 must be 2.5 exactly. torch.round takes halves to the even number.
+    # In double: 50 * 5 / 100 must be exactly 2.5. torch.round rounds halves to even.
     return (tokens.double() * budget / 100).round().clamp(min=1).long().minimum(tokens)
 
 
 def ranks(scores: Tensor, selectable: Tensor) -> Tensor:
-    """Places by score [B, T]: 0 is the highest, of equals the leftmost; what cannot be selected is last."""
+    """The rank of each token by score [B, T]: 0 is the highest; ties to the left; not selectable last."""
     ordered = scores.detach().masked_fill(~selectable, float("-inf")).argsort(descending=True, stable=True)
     return ordered.argsort()
 
 
 def top_k(scores: Tensor, selectable: Tensor, budgets: Sequence[float]) -> Tensor:
-    """The highest-scored tokens for every budget; of equals the leftmost. No gradient flows.
+    """The highest-scored tokens for every budget; ties go to the left. No gradient flows.
 
     Args:
         scores: [B, T].
@@ -51,21 +51,21 @@ def threshold(scores: Tensor, selectable: Tensor, *, above: float = 0.0) -> Tens
 
 
 def best_span(scores: Tensor, selectable: Tensor, budgets: Sequence[float]) -> Tensor:
-    """The contiguous run with the highest total score, as long as each budget buys: [K, B, T] bool.
+    """The contiguous run with the highest total score, of the size each budget keeps: [K, B, T] bool.
 
-    Runs lie within the selectable tokens in their order (a separator between two segments is skipped);
-    of equals the leftmost.
+    Runs are of selectable tokens in their order (a separator between two segments is skipped); ties go to
+    the left.
     """
     masks = torch.zeros((len(budgets), *scores.shape), dtype=torch.bool, device=scores.device)
     for row in range(scores.shape[0]):
-        places = selectable[row].nonzero().flatten()
-        if not len(places):
+        tokens = selectable[row].nonzero().flatten()
+        if not len(tokens):
             continue
-        values = scores[row, places].detach().double()
+        values = scores[row, tokens].detach().double()
         for index, budget in enumerate(budgets):
-            size = int(budget_counts(torch.tensor(len(places)), budget))
+            size = int(budget_counts(torch.tensor(len(tokens)), budget))
             start = int(values.unfold(0, size, 1).sum(-1).argmax())
-            masks[index, row, places[start : start + size]] = True
+            masks[index, row, tokens[start : start + size]] = True
     return masks
 
 
@@ -81,14 +81,14 @@ SELECTORS = {"top-k": top_k, "best-span": best_span, "threshold": above_zero}
 class Selector:
     """How the choice of tokens passes gradients back to their scores (SPEC C9, C10).
 
-    A view runs only the tokens it shows. Straight through, each of these counts as kept with the chance
-    sigmoid(score / temperature): its value stays what it is, and its gradient is how the loss would change,
-    to first order, were the token faded towards padding. So a kept token hears of it from the rationale
-    alone, any other from the text without it.
+    A view runs only the tokens it shows. Straight through, each of these counts as kept with probability
+    sigmoid(score / temperature): its value is unchanged, and its gradient is the first-order change of the
+    loss if the token were faded towards padding. So kept tokens get their gradient from the view of the
+    rationale alone, the others from the view of the text without it.
 
     Args:
         name: `detached`, `straight_through` or `gumbel`.
-        temperature: of the chance.
+        temperature: of the sigmoid.
         explores: draw Gumbel noise now (in training).
     """
 
@@ -98,11 +98,11 @@ class Selector:
 
     @property
     def passes_gradients(self) -> bool:
-        """Whether there is anything to pass them to."""
+        """Whether gradients flow through the choice at present."""
         return self.name != "detached" and torch.is_grad_enabled()
 
     def drawn(self, scores: Tensor) -> Tensor:
-        """The scores to choose by: noisy ones are a sample without replacement (the Gumbel top-k trick)."""
+        """The scores to choose by; with noise, top-k samples without replacement (Gumbel top-k trick)."""
         if not (self.name == "gumbel" and self.explores):
             return scores
         noise = -torch.empty_like(scores).exponential_().log()
@@ -112,10 +112,10 @@ class Selector:
         """The texts' embeddings [D, T, H], unchanged, with the gradient of keeping (or dropping) tokens."""
         chance = (scores / self.temperature).sigmoid()
         chance = chance if kept else 1 - chance
-        return faded(full, chance.detach() - chance)  # exactly 0, but for its gradient
+        return faded(full, chance.detach() - chance)  # exactly 0, with a gradient
 
 
 def faded(full: Pass, amount: Tensor) -> Tensor:
-    """The texts' embeddings [D, T, H], each token faded towards padding: 0 is not at all, 1 entirely."""
+    """The texts' embeddings [D, T, H], each token moved towards padding: 0 not at all, 1 entirely."""
     pad = full.task.embed(full.batch.input_ids.new_tensor(full.task.encoder.config.pad_token_id or 0))
     return full.embeds - amount[..., None] * (full.embeds - pad)

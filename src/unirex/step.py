@@ -1,4 +1,4 @@
-"""One batch seen by one system: everything an objective may ask about it."""
+"""One batch seen by one system: everything an objective, an explanation or a metric needs of it."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from unirex.select import SELECTORS, Selector, faded, top_k
 
 @dataclass(frozen=True)
 class Step:
-    """Each view is computed once, by whoever asks first; what nobody asks for is never run."""
+    """A batch and a system; each view is computed on first use and kept, and unused views are never run."""
 
     full: Pass
-    asked: Tensor | None  # [B]  gold labels in training; None: what the system predicts
+    given_target: Tensor | None  # [B]  gold labels in training; None: what the system predicts
     extractor: Any  # (pass, target) -> scores [D, T]; some offer more, see below
     perturber: Perturber
     budgets: Sequence[float]
     class_weights: Tensor | None = None  # [C]
-    views: Sequence[str] = ("kept", "dropped")  # those sure to be asked for are run together
+    views: Sequence[str] = ("kept", "dropped")  # those sure to be needed: they are run together
     selector: Selector = field(default_factory=Selector)
 
     @property
@@ -37,13 +37,13 @@ class Step:
 
     @property
     def logits(self) -> Tensor:  # [B, C]
-        """What the system answers."""
+        """The prediction of the system."""
         return self.full.logits
 
     @cached_property
     def target(self) -> Tensor:  # [B]
-        """Whose logit is explained and whose probability is followed."""
-        return self.logits.argmax(-1) if self.asked is None else self.asked
+        """The label whose logit is explained and whose probability is compared between views."""
+        return self.logits.argmax(-1) if self.given_target is None else self.given_target
 
     @cached_property
     def scores(self) -> Tensor:  # [D, T]
@@ -60,7 +60,7 @@ class Step:
 
     @cached_property
     def _drawn(self) -> Tensor:  # [D, T]
-        """The scores the choice is made by: with noise, if the selector explores."""
+        """The scores that tokens are selected by: with noise, if the selector explores."""
         return self.selector.drawn(self.scores)
 
     @cached_property
@@ -85,17 +85,17 @@ class Step:
 
     @cached_property
     def completeness_errors(self) -> Tensor | None:  # [B]
-        """How far the scores are from adding up to what they explain, if the extractor promises that.
+        """By how much scores fail to add up to what they explain; None if the extractor does not claim it.
 
-        Of choices, the mean over the sequences of an example.
+        With choices, the mean over the sequences of an example.
         """
         if not hasattr(self.extractor, "convergence_delta"):
             return None
-        found = self.extractor.convergence_delta(self.full, self.target, self.scores).abs()
+        errors = self.extractor.convergence_delta(self.full, self.target, self.scores).abs()
         owner = self.batch.example
         if owner is None:
-            return found
-        sums = found.new_zeros(self.batch.examples()).index_add(0, owner, found)
+            return errors
+        sums = errors.new_zeros(self.batch.examples()).index_add(0, owner, errors)
         return sums / owner.bincount(minlength=len(sums))
 
     def _view(self, name: str) -> Tensor:
@@ -116,7 +116,7 @@ class Step:
         return self.masks if name == "kept" else ~self.masks
 
     def _gated(self, name: str) -> Tensor:  # [D, T, H]
-        """Word embeddings that tell the extractor what each shown token does to a loss."""
+        """Word embeddings through which the gradient of a loss reaches the score of each shown token."""
         return self.selector.gated(self.full, self._drawn, kept=name == "kept")
 
     def _answers(self, shown: Tensor, embeds: Tensor | None = None) -> Tensor:  # [K, B, C]
@@ -124,7 +124,7 @@ class Step:
 
     @property
     def task_loss(self) -> Tensor:  # [B]
-        """Cross-entropy of what the system answers."""
+        """Cross-entropy of the system's prediction."""
         return self.full_loss
 
     @cached_property
@@ -143,7 +143,7 @@ class Step:
         return self.cross_entropy(self.dropped_logits)
 
     def cross_entropy(self, logits: Tensor) -> Tensor:
-        """Cross-entropy against the target, weighted by class in every term alike (SPEC A11 D-9)."""
+        """Cross-entropy against the target, with class weights in every term (SPEC A11 D-9)."""
         target = self.target.expand(logits.shape[:-1])
         losses = F.cross_entropy(
             logits.flatten(0, -2), target.flatten(), weight=self.class_weights, reduction="none"
@@ -155,25 +155,25 @@ class Step:
 class SelectPredictStep(Step):
     """A batch seen by a system that predicts from the rationale alone.
 
-    What it says to the rest of a text means nothing, as it never saw one: its rationale is compared with the
-    text that says nothing, which is what `dropped` stands for here.
+    Its prediction from the rest of a text would mean nothing, as it never saw such inputs in training. So
+    `dropped` is the empty text here: the rationale is compared with no text at all.
     """
 
     select: str = "top-k"
-    answer_budget: float = 100.0  # the rationale the answer is from
+    answer_budget: float = 100.0  # of the rationale that is predicted from
     sampled: bool = False  # in training: draw the rationale, where the extractor is a distribution (HardKuma)
 
     @cached_property
     def sample(self) -> Tensor:  # [D, T]
-        """A rationale drawn from it: exact zeros, exact ones, and values between with gradients."""
+        """A rationale drawn from the gates: exact zeros, exact ones, and values between with gradients."""
         return self.gates.sample()
 
     def _scored(self) -> Tensor:
         if hasattr(self.extractor, "gates"):
             return self.gates.scores()
-        # There is no prediction before there is a rationale, so none of these extractors asks for it.
-        nobody = self.batch.input_ids.new_zeros(self.batch.examples())
-        return self.extractor(self.full, nobody)
+        # The rationale comes before the prediction, so these extractors ignore the target.
+        ignored = self.batch.input_ids.new_zeros(self.batch.examples())
+        return self.extractor(self.full, ignored)
 
     @cached_property
     def masks(self) -> Tensor:  # [K, D, T]

@@ -23,6 +23,7 @@ from unirex.encoding.encode import TextEncoder
 from unirex.errors import UserError, one_line
 from unirex.explanation import Explanation, explanations
 from unirex.extractors import build_extractor, extractor_name, option_names
+from unirex.files import Advance
 from unirex.modeling import RationaleConfig, RationaleModel
 from unirex.models.classifier import Classifier
 from unirex.models.encoders import PICKLES, check_complete, quiet_transformers
@@ -32,73 +33,15 @@ from unirex.select import SELECTORS
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-
+BUDGET = 20.0  # per cent of the tokens in a rationale, by default
 BATCH_SIZE = 32
-EVALUATED = 128  # texts evaluated together: the more, the better their views can be sorted
 WINDOW = 1024  # texts read ahead and sorted by length
-
-T = TypeVar("T")
-Answer = Callable[[Sequence[Example], Sequence[Encoded], Batch], Iterable[T]]  # one for each example
-Advance = Callable[[int], None]  # hears how many more are done
-
-
-def stream(
-    model: RationaleModel,
-    encoder: TextEncoder,
-    examples: Iterable[Example],
-    answer: Answer[T],
-    *,
-    batch_size: int = BATCH_SIZE,
-    advance: Advance | None = None,
-) -> Iterator[T]:
-    """What `answer` makes of each example, in the order of the examples.
-
-    Only a window of them is in memory at a time, and inside a window texts of like length run together. The
-    model is in eval mode without gradients while `answer` has a batch. `advance` hears, after every batch,
-    how many examples it had: answers come a window at a time, which may take minutes.
-    """
-    if batch_size < 1:
-        raise UserError(f"batch_size {batch_size}: must be at least 1.")
-    source = iter(examples)
-    while window := list(islice(source, WINDOW)):
-        found: dict[int, T] = {}
-        for numbers, made in _batches(model, encoder, window, answer, batch_size):
-            found.update(zip(numbers, made, strict=True))
-            if advance is not None:
-                advance(len(numbers))
-        for number in range(len(window)):
-            yield found.pop(number)
-
-
-def _batches(
-    model: RationaleModel, encoder: TextEncoder, window: Sequence[Example], answer: Answer[T], size: int
-) -> Iterator[tuple[list[int], list[T]]]:
-    """The numbers of the examples in each batch, and what was made of them."""
-    encoded = encoder.encode(window)
-    with evaluating(model):  # once a window, as it visits every module
-        for numbers in by_length([one.length for one in encoded], size, tokens=TOKENS):
-            some = [encoded[number] for number in numbers]
-            batch = collate(some, int(encoder.tokenizer.pad_token_id)).to(model.device)
-            yield numbers, list(answer([window[number] for number in numbers], some, batch))
-
-
-@contextmanager
-def evaluating(model: torch.nn.Module) -> Iterator[None]:
-    """Eval mode without gradients; the mode is left as it was found."""
-    was_training = model.training
-    model.eval()
-    try:
-        with torch.no_grad():
-            yield
-    finally:
-        model.train(was_training)
-
-
-Text = str | tuple[str, ...] | Mapping[str, Any] | Example  # what can be explained
-BUDGET = 20.0  # per cent of the tokens in a rationale, if nobody says otherwise
 POST_HOC_EXTRACTOR = "integrated-gradients"  # of classifiers that were not trained here
 POST_HOC_OPTIONS = {"steps": 20}  # Sundararajan et al. 2017: 20 to 300 steps
-SAVED = RationaleModel.config_class.model_type  # what `config.json` of a trained system says
+
+T = TypeVar("T")
+Text = str | tuple[str, ...] | Mapping[str, Any] | Example  # what can be explained
+BatchAnswers = Callable[[Sequence[Example], Sequence[Encoded], Batch], Iterable[T]]  # one per example
 
 
 @dataclass(frozen=True)
@@ -110,23 +53,23 @@ class System:
 
     @property
     def labels(self) -> tuple[Label, ...]:
-        """What it can answer, in the order of its logits."""
+        """The labels in the order of the logits."""
         return tuple(self.model.config.labels)
 
     @property
     def name(self) -> str:
-        """The method it was trained with, and who explains it if that says nothing."""
+        """The method it was trained with; for plain classifiers, also the extractor."""
         method = self.model.config.method or "vanilla"
         return f"vanilla + {self.model.config.extractor}" if method == "vanilla" else method
 
     @property
     def wrapped(self) -> bool:
-        """Whether it is somebody's classifier, as it was found: see `unirex.models.wrapping`."""
+        """Whether it is a third-party classifier, not trained here: see `unirex.models.wrapping`."""
         return isinstance(self.model.task, Classifier)
 
     @property
     def text_encoder(self) -> TextEncoder:
-        """How it reads texts."""
+        """How it turns texts into tokens."""
         config = self.model.config
         return TextEncoder(
             self.tokenizer,
@@ -136,24 +79,6 @@ class System:
             truncation=config.truncation,
             layout=config.built_layout(),
         )
-
-    def answers(self, count: int) -> tuple[Label, ...]:
-        """What so many logits stand for: the labels, or the letters of so many choices."""
-        if not self.model.config.built_layout().choice:
-            return self.labels
-        return tuple(choice_label(number) for number in range(count))
-
-    def stream(
-        self,
-        examples: Iterable[Example],
-        answer: Answer[T],
-        *,
-        batch_size: int = BATCH_SIZE,
-        advance: Advance | None = None,
-    ) -> Iterator[T]:
-        """What `answer` makes of each example, in the order of the examples: see `unirex.system`."""
-        encoder = self.text_encoder
-        return stream(self.model, encoder, examples, answer, batch_size=batch_size, advance=advance)
 
     @overload
     def explain(  # type: ignore[overload-overlap]
@@ -186,21 +111,21 @@ class System:
         batch_size: int = BATCH_SIZE,
         advance: Advance | None = None,
     ) -> Iterator[Explanation]:
-        """Explanations one by one in the order of the texts, however many: see `stream`."""
-        size, how = self._chosen(budget, selector)
+        """Explanations one by one, in the order of the texts, in constant memory: see `stream`."""
+        size, kind = self._rationale(budget, selector)
 
         def explained(
-            some: Sequence[Example], encoded: Sequence[Encoded], batch: Batch
+            examples: Sequence[Example], encoded: Sequence[Encoded], batch: Batch
         ) -> Iterator[Explanation]:
             step = self.model.step(batch)
-            selected = SELECTORS[how](step.scores, batch.selectable, [size])[0]
-            return explanations(step, selected, some, encoded, answers=self.answers, budget=size)
+            selected = SELECTORS[kind](step.scores, batch.selectable, [size])[0]
+            return explanations(step, selected, examples, encoded, label_names=self.label_names, budget=size)
 
         examples = (as_example(text, number) for number, text in enumerate(texts))
         return self.stream(examples, explained, batch_size=batch_size, advance=advance)
 
-    def _chosen(self, budget: float | None, selector: str | None) -> tuple[float, str]:
-        """Size and kind of a rationale: as asked, or as usual; what a predictor reads is fixed."""
+    def _rationale(self, budget: float | None, selector: str | None) -> tuple[float, str]:
+        """Size and selector of the rationales: as requested, or the defaults; fixed in select-predict."""
         config = self.model.config
         if config.predict_from == "rationale":
             own = float(max(config.budgets)), str(config.rationale_selector)
@@ -209,20 +134,70 @@ class System:
                     f"this system predicts from its rationale ({own[1]}, {own[0]:g} %); it has no other."
                 )
             return own
-        check_budget(BUDGET if budget is None else budget)
+        budget = BUDGET if budget is None else budget
+        check_budget(budget)
         if selector is not None and selector not in SELECTORS:
             raise UserError(f"unknown selector '{selector}'; known: {', '.join(SELECTORS)}.")
-        return BUDGET if budget is None else budget, selector or "top-k"
+        return budget, selector or "top-k"
+
+    def label_names(self, count: int) -> tuple[Label, ...]:
+        """The names of `count` logits: the labels, or the letters of `count` choices."""
+        if not self.model.config.built_layout().choice:
+            return self.labels
+        return tuple(choice_label(number) for number in range(count))
 
     def check_budgets(self, budgets: Sequence[float]) -> None:
-        """Other budgets than its own make sense, unless it predicts from its rationale."""
+        """Refuse other budgets than its own for a system that predicts from its rationale."""
         own = tuple(map(float, self.model.config.budgets))
         if self.model.config.predict_from == "rationale" and tuple(map(float, budgets)) != own:
-            said = ", ".join(f"{one:g}" for one in own)
-            raise UserError(f"this system predicts from its rationale (budgets {said}); it has no other.")
+            listed = ", ".join(f"{budget:g}" for budget in own)
+            raise UserError(f"this system predicts from its rationale (budgets {listed}); it has no other.")
+
+    def stream(
+        self,
+        examples: Iterable[Example],
+        answer: BatchAnswers[T],
+        *,
+        batch_size: int = BATCH_SIZE,
+        advance: Advance | None = None,
+    ) -> Iterator[T]:
+        """The results of `answer` for each example, in the order of the examples.
+
+        Only a window of examples is in memory at a time, and inside a window texts of similar length run
+        together. The model is in eval mode without gradients while `answer` has a batch.
+
+        Args:
+            examples: any number of them.
+            answer: called with the examples, their tokens and the tensors of a batch; one result for each.
+            batch_size: examples per batch, at most.
+            advance: progress callback, called after every batch with its number of examples (results come a
+                window at a time, which may take minutes).
+        """
+        if batch_size < 1:
+            raise UserError(f"batch_size {batch_size}: must be at least 1.")
+        encoder, source = self.text_encoder, iter(examples)
+        while window := list(islice(source, WINDOW)):
+            results: dict[int, T] = {}
+            for numbers, answers in self._run_window(encoder, window, answer, batch_size):
+                results.update(zip(numbers, answers, strict=True))
+                if advance is not None:
+                    advance(len(numbers))
+            for number in range(len(window)):
+                yield results.pop(number)
+
+    def _run_window(
+        self, encoder: TextEncoder, window: Sequence[Example], answer: BatchAnswers[T], batch_size: int
+    ) -> Iterator[tuple[list[int], list[T]]]:
+        """The numbers of the examples in each batch, and the results for them."""
+        encoded = encoder.encode(window)
+        with evaluating(self.model):  # once a window, as it visits every module
+            for numbers in by_length([item.length for item in encoded], batch_size, tokens=TOKENS):
+                items = [encoded[number] for number in numbers]
+                batch = collate(items, int(encoder.tokenizer.pad_token_id)).to(self.model.device)
+                yield numbers, list(answer([window[number] for number in numbers], items, batch))
 
     def with_extractor(self, name: str, **options: Any) -> System:
-        """The same classifier explained by another algorithm, which must have nothing to learn."""
+        """The same classifier explained by another algorithm, one without parameters to train."""
         if self.model.config.predict_from == "rationale":
             raise UserError("this system predicts from its own rationale; another extractor would change it.")
         name = extractor_name(name)
@@ -231,12 +206,15 @@ class System:
         extractor = build_extractor(name, self.model.config.encoder, options)
         if any(True for _ in extractor.parameters()):
             raise UserError(f"extractor '{name}' must be trained; choose one without parameters.")
-        found = self.with_part(extractor, name, options)
-        found.model.config.method = f"{(found.model.config.method or 'vanilla').partition(' + ')[0]} + {name}"
-        return found
+        system = self.with_extractor_module(extractor, name, options)
+        method = (system.model.config.method or "vanilla").partition(" + ")[0]
+        system.model.config.method = f"{method} + {name}"
+        return system
 
-    def with_part(self, extractor: torch.nn.Module, name: str, options: Mapping[str, Any]) -> System:
-        """The same classifier with this extractor, as if it had been built with it by name and options."""
+    def with_extractor_module(
+        self, extractor: torch.nn.Module, name: str, options: Mapping[str, Any]
+    ) -> System:
+        """The same classifier with this extractor, saved and loaded as one of this name and options."""
         config = type(self.model.config).from_dict(self.model.config.to_dict())
         config.extractor, config.extractor_options = name, dict(options)
         return System(RationaleModel.from_parts(config, self.model.task, extractor), self.tokenizer)
@@ -257,6 +235,18 @@ class System:
                 shutil.move(file, target / file.name)
 
 
+@contextmanager
+def evaluating(model: torch.nn.Module) -> Iterator[None]:
+    """Eval mode without gradients; afterwards the model is in the mode it was in."""
+    was_training = model.training
+    model.eval()
+    try:
+        with torch.no_grad():
+            yield
+    finally:
+        model.train(was_training)
+
+
 def load(folder: str | Path, *, device: str | None = None, labels: Sequence[Label] | None = None) -> System:
     """The system saved in a folder (or on the Hub under this id), or any sequence classifier as one.
 
@@ -265,14 +255,14 @@ def load(folder: str | Path, *, device: str | None = None, labels: Sequence[Labe
     Args:
         folder: as `unirex train` or `save_pretrained` writes it; or a Hub id.
         device: where to run it, such as `cuda`.
-        labels: of somebody's classifier, names of its classes in the order of its logits, if not its own.
+        labels: for a third-party classifier: names for its classes, in the order of its logits.
     """
     path = check_saved(folder)
     model: Any
-    if saved_kind(path) != SAVED:
-        model, tokenizer = _wrapped(path, labels)
+    if saved_kind(path) != RationaleConfig.model_type:
+        model, tokenizer = _load_classifier(path, labels)
     elif labels is None:
-        model, tokenizer = _trained(path)
+        model, tokenizer = _load_trained(path)
     else:
         raise UserError(f"{folder}: a unirex system has its labels already; labels name a classifier's.")
     model.eval()
@@ -281,41 +271,8 @@ def load(folder: str | Path, *, device: str | None = None, labels: Sequence[Labe
     return System(model, tokenizer)
 
 
-def _wrapped(path: str, labels: Sequence[Label] | None) -> tuple[RationaleModel, PreTrainedTokenizerBase]:
-    """A classifier made elsewhere as the model of a system, and its tokenizer."""
-    found = wrap_classifier(path, labels=labels)
-    encoder = found.task.classifier.config
-    config = RationaleConfig(
-        encoder=encoder,
-        max_length=found.max_length,
-        labels=found.labels,
-        extractor=POST_HOC_EXTRACTOR,
-        extractor_options=POST_HOC_OPTIONS,
-        mask_token_id=found.tokenizer.mask_token_id,
-        method=f"{found.name} + {POST_HOC_EXTRACTOR}",
-    )
-    extractor = build_extractor(POST_HOC_EXTRACTOR, encoder, POST_HOC_OPTIONS)
-    return RationaleModel.from_parts(config, found.task, extractor), found.tokenizer
-
-
-def _trained(path: str) -> tuple[RationaleModel, PreTrainedTokenizerBase]:
-    """The model and the tokenizer of a system of this library."""
-    from safetensors import SafetensorError
-    from transformers import AutoTokenizer
-
-    with quiet_transformers():
-        try:
-            loader: Any = RationaleModel.from_pretrained
-            model, found = loader(path, use_safetensors=True, output_loading_info=True)
-            tokenizer = AutoTokenizer.from_pretrained(path)
-        except (OSError, ValueError, RuntimeError, SafetensorError) as error:
-            raise UserError(f"{path}: could not be loaded as a unirex system: {one_line(error)}") from error
-    check_complete(path, found)
-    return model, tokenizer
-
-
 def check_saved(folder: str | Path) -> str:
-    """The folder, if a system or a classifier can be in it."""
+    """The folder as text, if a system or a classifier can be in it."""
     path = Path(folder).expanduser()
     if path.is_file() and path.suffix in PICKLES:
         raise UserError(
@@ -340,7 +297,7 @@ def check_saved(folder: str | Path) -> str:
 
 
 def saved_kind(path: str) -> str:
-    """What family of models is there: `unirex`, or somebody's classifier."""
+    """The family of the model there: `unirex`, or that of a third-party classifier."""
     from transformers import AutoConfig
 
     file = Path(path) / "config.json"
@@ -357,23 +314,54 @@ def saved_kind(path: str) -> str:
         ) from error
 
 
+def _load_classifier(
+    path: str, labels: Sequence[Label] | None
+) -> tuple[RationaleModel, PreTrainedTokenizerBase]:
+    """A third-party classifier with a post-hoc extractor, and its tokenizer."""
+    wrapped = wrap_classifier(path, labels=labels)
+    encoder = wrapped.task.classifier.config
+    config = RationaleConfig(
+        encoder=encoder,
+        max_length=wrapped.max_length,
+        labels=wrapped.labels,
+        extractor=POST_HOC_EXTRACTOR,
+        extractor_options=POST_HOC_OPTIONS,
+        mask_token_id=wrapped.tokenizer.mask_token_id,
+        method=f"{wrapped.name} + {POST_HOC_EXTRACTOR}",
+    )
+    extractor = build_extractor(POST_HOC_EXTRACTOR, encoder, POST_HOC_OPTIONS)
+    return RationaleModel.from_parts(config, wrapped.task, extractor), wrapped.tokenizer
+
+
+def _load_trained(path: str) -> tuple[RationaleModel, PreTrainedTokenizerBase]:
+    """The model and the tokenizer of a system of this library."""
+    from safetensors import SafetensorError
+    from transformers import AutoTokenizer
+
+    with quiet_transformers():
+        try:
+            model, info = RationaleModel.from_pretrained(path, use_safetensors=True, output_loading_info=True)
+            tokenizer = AutoTokenizer.from_pretrained(path)
+        except (OSError, ValueError, RuntimeError, SafetensorError) as error:
+            raise UserError(f"{path}: could not be loaded as a unirex system: {one_line(error)}") from error
+    check_complete(path, info)
+    return model, tokenizer
+
+
 def as_example(text: object, number: int) -> Example:
-    """A bare text, several segments, or a dictionary with choices, as an example."""
+    """A string, several segments, or a dictionary with choices, as an example."""
     if isinstance(text, Example):
         return text
-    if isinstance(text, Mapping):
-        segments, choices = _given(text, number)
-    else:
-        segments, choices = text, None
+    segments, choices = _parts(text, number) if isinstance(text, Mapping) else (text, None)
     segments = segments if isinstance(segments, tuple | list) else (segments,)
     with at(f"text {number}"):
-        checked = tuple(check_text(one, blank=len(segments) > 1) for one in segments)
-        if not any(one.strip() for one in checked):
+        checked = tuple(check_text(segment, blank=len(segments) > 1) for segment in segments)
+        if not any(segment.strip() for segment in checked):
             raise UserError("there is nothing to classify in it.")
         return Example(str(number), checked, choices=parse_choices(choices, column="choices"))
 
 
-def _given(text: Mapping[str, Any], number: int) -> tuple[Any, Any]:
+def _parts(text: Mapping[str, Any], number: int) -> tuple[Any, Any]:
     """Segments and choices of a dictionary."""
     named = [text[key] for key in ("text", "text_pair") if key in text]
     known = {"text", "text_pair", "segments", "choices"}
@@ -385,6 +373,6 @@ def _given(text: Mapping[str, Any], number: int) -> tuple[Any, Any]:
 
 
 def check_budget(budget: float) -> None:
-    """A budget is a share of the tokens in per cent."""
+    """Refuse a budget that is not a per cent of the tokens."""
     if not 0 < budget <= 100:
         raise UserError(f"budget {budget}: give a per cent of the tokens, above 0 and up to 100.")

@@ -42,12 +42,13 @@ def test_straight_through_changes_no_value_and_teaches_the_extractor(encoders, e
         build(encoders, selector, extractor=extractor, removal=removal)
         for selector in ("detached", "straight_through")
     )
-    # One view at a time: run together, views round differently in the last bit.
-    steps = [model.step(batch, target=batch.labels, views=()) for model in (plain, passing)]
-    for name in ("masks", "kept_logits", "dropped_logits", "kept_loss", "dropped_loss"):
-        assert torch.equal(*(getattr(step, name) for step in steps)), name
+    steps = [model.step(batch, target=batch.labels) for model in (plain, passing)]
+    assert torch.equal(*(step.masks for step in steps))
+    for name in ("kept_logits", "dropped_logits", "kept_loss", "dropped_loss"):
+        # Other texts run together, and whole texts run again: equal up to rounding.
+        torch.testing.assert_close(*(getattr(step, name) for step in steps), rtol=1e-5, atol=1e-5, msg=name)
     outputs = [model(**batch.tensors()) for model in (plain, passing)]
-    torch.testing.assert_close(outputs[0].loss, outputs[1].loss, rtol=1e-6, atol=0)
+    torch.testing.assert_close(outputs[0].loss, outputs[1].loss, rtol=1e-5, atol=1e-6)
     for output in outputs:
         output.loss.backward()
     assert all(one.grad is None for one in plain.extractor.parameters())

@@ -8,8 +8,9 @@ from transformers import PreTrainedTokenizerFast
 import tiny
 from unirex import evaluate
 from unirex.data.example import Example
+from unirex.data.rationales import text_spans
 from unirex.encoding.batch import collate
-from unirex.encoding.encode import TextEncoder, text_spans
+from unirex.encoding.encode import TextEncoder
 from unirex.errors import UserError
 from unirex.system import System
 

@@ -2,20 +2,22 @@
 
 import itertools
 import json
-from dataclasses import replace
+from dataclasses import asdict, fields, replace
+from typing import get_args
 
 import pytest
 import torch
 from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification
 
 import tiny
-from unirex.config import Config
+from unirex.config import RESOLVED, TRAINING_ONLY, Config, Removal, saved_settings
 from unirex.encoding.batch import Batch
 from unirex.errors import UserError
 from unirex.modeling import RationaleModel
 from unirex.models.encoders import use_flash_attention
 from unirex.models.task import longest_input
 from unirex.objectives import Comprehensiveness, Objectives, Plausibility, Sufficiency
+from unirex.perturb import REMOVALS
 
 EVERYTHING = Objectives(
     comprehensiveness=Comprehensiveness(weight=0.5, criterion="diff"),
@@ -76,6 +78,18 @@ def test_labels_and_objectives_survive_with_their_types(encoders, labels, tmp_pa
     assert tuple(again.config.budgets) == (10, 2.5)
     assert AutoConfig.from_pretrained(tmp_path).labels == labels
     assert json.loads((tmp_path / "config.json").read_text())["labels"] == list(labels)
+
+
+def test_every_setting_is_saved_unless_only_training_needs_it(encoders, tmp_path):
+    settings = {"training_budgets": (10, 50), "removal": "delete", "selector": "gumbel", "temperature": 2.0}
+    config = Config(encoder=str(encoders("bert")), extractor="dual-lm", stride=3, separators=True, **settings)
+    RationaleModel.from_encoder(config, ("neg", "pos")).save_pretrained(tmp_path)
+    saved = AutoConfig.from_pretrained(tmp_path)
+    for name, value in (saved_settings(config) | {"objectives": asdict(config.objectives)}).items():
+        assert getattr(saved, name) == value, name
+    names = [field.name for field in fields(Config)]
+    assert sorted(names) == sorted([*saved_settings(config), *RESOLVED, *TRAINING_ONLY])
+    assert get_args(Removal) == tuple(REMOVALS)
 
 
 def test_a_half_precision_encoder_is_trained_in_single(encoders, tmp_path):

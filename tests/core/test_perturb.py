@@ -349,7 +349,7 @@ def test_activations_that_are_not_saved_give_the_same_gradients(encoders, monkey
         monkeypatch.setattr(f"unirex.{where}.device_limits", lambda _: limits)
     with tiny.counted(model.task.encoder) as twice:
         for again, before in zip(gradients(), saved, strict=True):
-            assert torch.equal(again, before)
+            torch.testing.assert_close(again, before, rtol=1e-5, atol=1e-5)  # summed in another order
     assert sorted(twice) == sorted(once * 2)
 
 

@@ -15,12 +15,11 @@ from unirex.data.example import Example, Layout
 from unirex.encoding.batch import collate
 from unirex.encoding.encode import TextEncoder
 from unirex.errors import UserError
-from unirex.evaluation import probes as seen
+from unirex.evaluation import probes
 from unirex.evaluation.probes import PROBES, probe, shares, word_tokens
 from unirex.evaluation.records import Probes
 from unirex.extractors.heuristic import Gold, Random
-from unirex.metrics.curves import deletion_auc, insertion_auc
-from unirex.metrics.decision_flip import first_token_flips, flip_fraction
+from unirex.metrics.curves import deletion_auc, first_token_flips, flip_fraction, insertion_auc
 from unirex.metrics.leave_one_out import loo_correlation
 from unirex.metrics.naopc import normalised_aopc, order_aopc
 from unirex.modeling import RationaleModel
@@ -88,6 +87,11 @@ def close(found, expected):
 def asked(request, encoders):
     family, removal = request.param
     return Asked(encoders(family), removal=removal)
+
+
+@pytest.fixture
+def on_bert(encoders):
+    return Asked(encoders("bert"))
 
 
 def test_curves_are_those_of_tokens_removed_one_by_one(asked):
@@ -169,7 +173,7 @@ def test_embeddings_fade_by_score(asked):
 def test_neither_the_batch_nor_the_groups_change_an_answer(encoders, monkeypatch, family):
     asked = Asked(encoders(family))
     together = asked.probe()
-    monkeypatch.setattr(seen, "GROUP", 100)  # a few views at a time
+    monkeypatch.setattr(probes, "GROUP", 100)  # a few views at a time
     alone = [asked.probe(numbers=[number])[0] for number in range(len(TEXTS))]
     for one, other in zip(together, alone, strict=True):
         for field in Probes.__dataclass_fields__:
@@ -181,30 +185,27 @@ def test_neither_the_batch_nor_the_groups_change_an_answer(encoders, monkeypatch
 
 
 @pytest.mark.parametrize("name", PROBES)
-def test_a_probe_alone_is_as_among_others(encoders, name):
-    asked = Asked(encoders("bert"))
-    for one, other in zip(asked.probe(name), asked.probe(), strict=True):
+def test_a_probe_alone_is_as_among_others(on_bert, name):
+    for one, other in zip(on_bert.probe(name), on_bert.probe(), strict=True):
         known = {field: value for field in Probes.__dataclass_fields__ if (value := getattr(one, field))}
         assert known
         for field, value in known.items():
             close(value, getattr(other, field))
 
 
-def test_what_is_not_asked_for_is_not_known(encoders):
-    asked = Asked(encoders("bert"))
-    (found, *_) = asked.probe("empty")
+def test_what_is_not_asked_for_is_not_known(on_bert):
+    (found, *_) = on_bert.probe("empty")
     assert found == Probes(empty=found.empty)
     with torch.no_grad():
-        assert probe(asked.step(), (), asked.examples, asked.encoded) == [Probes()] * len(TEXTS)
+        assert probe(on_bert.step(), (), on_bert.examples, on_bert.encoded) == [Probes()] * len(TEXTS)
 
 
-def test_of_equal_scores_the_leftmost_goes_first(encoders):
-    asked = Asked(encoders("bert"))
-    found = asked.probe("curves", "naopc", extractor=lambda full, _: torch.ones(full.batch.input_ids.shape))
+def test_of_equal_scores_the_leftmost_goes_first(on_bert):
+    found = on_bert.probe("curves", "naopc", extractor=lambda full, _: torch.ones(full.batch.input_ids.shape))
     for number, one in enumerate(found):
-        _, places, _, target, say = asked.by_hand(number)
+        _, places, _, target, say = on_bert.by_hand(number)
         close(one.deletion, [say(sorted(places)[:size]) for size in range(1, len(places) + 1)])
-        groups = word_tokens(asked.examples[number].segments, asked.encoded[number].sequences[0])
+        groups = word_tokens(on_bert.examples[number].segments, on_bert.encoded[number].sequences[0])
         gone = [list(chain(*groups[:size])) for size in range(1, len(groups) + 1)]
         close(one.words, [say(some)[target] for some in gone])
 
@@ -248,9 +249,8 @@ def test_every_selectable_token_belongs_to_one_word(kind, text, separators):
         assert set("".join(said.split())) == set(word)
 
 
-def test_texts_of_many_words_have_no_bounds(encoders):
-    asked = Asked(encoders("bert"))
-    found = asked.probe("naopc", words_up_to=2)
+def test_texts_of_many_words_have_no_bounds(on_bert):
+    found = on_bert.probe("naopc", words_up_to=2)
     assert [one.words is None for one in found] == [True, False, True, False]
     assert found[0] == Probes()
 
@@ -285,18 +285,16 @@ def test_only_what_can_be_selected_fades_and_only_to_nothing(encoders, monkeypat
     torch.testing.assert_close(removed, 1 - expected, atol=0.03, rtol=0)
 
 
-def test_another_seed_is_another_draw(encoders):
-    asked = Asked(encoders("bert"))
-    one, other = (asked.probe("soft", seed=seed)[0] for seed in (0, 1))
+def test_another_seed_is_another_draw(on_bert):
+    one, other = (on_bert.probe("soft", seed=seed)[0] for seed in (0, 1))
     assert one.zero == other.zero and one.soft_kept != other.soft_kept
     assert len(set(one.soft_kept)) > 1
 
 
-def test_scores_that_are_all_alike_keep_everything(encoders):
-    asked = Asked(encoders("bert"))
-    alike = asked.probe("soft", extractor=lambda full, _: torch.full(full.batch.input_ids.shape, 0.3))
+def test_scores_that_are_all_alike_keep_everything(on_bert):
+    alike = on_bert.probe("soft", extractor=lambda full, _: torch.full(full.batch.input_ids.shape, 0.3))
     for number, found in enumerate(alike):
-        _, _, _, target, say = asked.by_hand(number)
+        _, _, _, target, say = on_bert.by_hand(number)
         close(found.soft_kept, [say([])[target]] * 5)
         close(found.soft_removed, [found.zero] * 5)
 
@@ -366,13 +364,12 @@ def test_a_text_of_which_nothing_can_be_removed(encoders, blank):
     assert len(other.deletion) == 2
 
 
-def test_mistakes_are_named(encoders):
-    asked = Asked(encoders("bert"))
+def test_mistakes_are_named(on_bert):
     with pytest.raises(UserError, match=r"curve.*empty, curves, leave-one-out, naopc, soft"):
-        asked.probe("curve")
+        on_bert.probe("curve")
     for options in ({"points": 0}, {"draws": 0}):
         with pytest.raises(UserError, match="at least 1"):
-            asked.probe("soft", **options)
+            on_bert.probe("soft", **options)
 
 
 # What they are for

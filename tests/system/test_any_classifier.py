@@ -295,6 +295,7 @@ def run(capsys, *arguments):
 
 
 def fails(capsys, *arguments):
+    capsys.readouterr()  # what fixtures printed
     assert main([str(one) for one in arguments]) == 2
     err = capsys.readouterr().err
     assert err.startswith("unirex: error: ") and "Traceback" not in err

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from commands import fails, run, write_rows
 from planted import planted
 from unirex.cli import build_parser, main
 from unirex.cli.command import called_parser
@@ -28,32 +29,17 @@ ROWS = [
 QUICK = ["--pooling", "mean", "--training.epochs", "2", "--training.learning_rate", "4e-3"]
 
 
-def write_rows(path: Path, rows=ROWS) -> Path:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    return path
-
-
 @pytest.fixture(scope="module")
 def reviews(tmp_path_factory) -> Path:
-    return write_rows(tmp_path_factory.mktemp("data") / "reviews.jsonl")
+    return write_rows(tmp_path_factory.mktemp("data") / "reviews.jsonl", ROWS)
 
 
 @pytest.fixture(scope="module")
 def trained(reviews, learner, tmp_path_factory) -> Path:
     """A run made by the command line."""
     out = tmp_path_factory.mktemp("runs") / "slm"
-    command = [
-        "train",
-        "--method",
-        "slm-fp",
-        "--data",
-        str(reviews),
-        "--encoder",
-        str(learner),
-        "--out",
-        str(out),
-    ]
-    assert main([*command, *QUICK]) == 0
+    command = ["train", "--method", "slm-fp", "--data", reviews, "--encoder", learner, "--out", out]
+    assert main([*map(str, command), *QUICK]) == 0
     return out
 
 
@@ -62,22 +48,6 @@ def elsewhere(tmp_path, monkeypatch):
     """Commands run in an empty folder."""
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
-
-
-def run(capsys, *arguments: object) -> tuple[int, str, str]:
-    """Exit code, standard output, standard error."""
-    code = main([str(one) for one in arguments])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
-
-
-def fails(capsys, *arguments: object) -> str:
-    """The one line a mistake gets."""
-    code, _, err = run(capsys, *arguments)
-    lines = [line for line in err.splitlines() if line.strip()]
-    assert code == 2 and len(lines) == 1, err
-    assert lines[0].startswith("unirex: error: ") and "Traceback" not in err
-    return lines[0]
 
 
 def test_evaluate_prints_the_table_and_keeps_the_records(trained, reviews, capsys):
@@ -89,15 +59,8 @@ def test_evaluate_prints_the_table_and_keeps_the_records(trained, reviews, capsy
 
 
 def test_evaluate_takes_other_extractors_budgets_and_removals(trained, reviews, capsys, tmp_path):
-    options = [
-        "--extractor",
-        "integrated-gradients",
-        "--extractor_options.steps",
-        "5",
-        "--budgets",
-        "[10,50]",
-    ]
-    options += ["--removal", "mask_token", "--out", tmp_path / "out", "--split", "all"]
+    options = ["--extractor", "integrated-gradients", "--extractor_options.steps", "5", "--split", "all"]
+    options += ["--budgets", "[10,50]", "--removal", "mask_token", "--out", tmp_path / "out"]
     code, _, err = run(capsys, "evaluate", trained, "--data", reviews, *options)
     assert code == 0, err
     record = json.loads((tmp_path / "out/records.jsonl").read_text("utf-8").splitlines()[0])
@@ -123,12 +86,11 @@ def test_metrics_are_computed_again_from_records_bit_for_bit(trained, reviews, c
 
 
 def test_what_another_tool_said_is_scored(reviews, capsys, tmp_path):
-    said = tmp_path / "theirs.jsonl"
     lines = [
         {"id": one.id, "label": one.label, "scores": [[*span, 1.0] for span in one.rationale[0]]}
         for one in load_dataset(reviews)["test"]
     ]
-    said.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    said = write_rows(tmp_path / "theirs.jsonl", lines)
     code, printed, err = run(capsys, "evaluate", "--predictions", said, "--data", reviews)
     assert code == 0, err
     assert "theirs" in printed and "100.0" in printed
@@ -144,20 +106,17 @@ def test_evaluate_needs_one_thing_to_evaluate(trained, reviews, capsys, tmp_path
     for idle in (("--removal", "delete"), ("--number", "3"), ("--missing", "skip")):
         assert f"{idle[0]} is for evaluating" in fails(capsys, "evaluate", "--from-records", tmp_path, *idle)
     assert "--above is for" in fails(capsys, "evaluate", trained, "--data", reviews, "--above", "0.5")
-    assert "unknown probe 'curve'" in fails(
-        capsys, "evaluate", trained, "--data", reviews, "--probes", "curve"
-    )
-    bad = fails(capsys, "evaluate", trained, "--data", reviews, "--records", "xml")
-    assert "unknown format of records 'xml'" in bad
+    command = ["evaluate", trained, "--data", reviews]
+    assert "unknown probe 'curve'" in fails(capsys, *command, "--probes", "curve")
+    assert "unknown format of records 'xml'" in fails(capsys, *command, "--records", "xml")
 
 
 def test_all_rows_of_a_table_are_read_as_a_stream(trained, reviews, capsys, tmp_path, monkeypatch):
     monkeypatch.setattr("unirex.system.WINDOW", 20)
     for whole in ("load_records", "load_dataset"):
         monkeypatch.setattr(f"unirex.cli.inputs.{whole}", lambda *_, **__: pytest.fail("read whole"))
-    code, out, err = run(
-        capsys, "evaluate", trained, "--data", reviews, "--split", "all", "--out", tmp_path / "out"
-    )
+    options = ["--data", reviews, "--split", "all", "--out", tmp_path / "out"]
+    code, out, err = run(capsys, "evaluate", trained, *options)
     assert code == 0 and "80 texts" in out and not err
     records = [json.loads(line) for line in (tmp_path / "out/records.jsonl").read_text("utf-8").splitlines()]
     assert [one["id"] for one in records] == [f"reviews-{number}" for number in range(1, 81)]
@@ -230,8 +189,6 @@ def test_explain_a_file_to_jsonl_and_html(trained, capsys, tmp_path):
 
 
 def test_the_methods_settings_are_defaults_that_options_override(capsys):
-    _, out, _ = run(capsys, "list", "methods")
-    assert "slm-fp" in out
     with pytest.raises(SystemExit):
         main(["train", "--method", "aa-fp", "--objectives.sufficiency.criterion", "kl", "--print_config"])
     shown = capsys.readouterr().out
@@ -287,38 +244,25 @@ def test_missing_file(capsys, tmp_path):
 
 def test_unknown_dataset_method_kind_and_command(capsys):
     assert "did you mean 'demo'" in fails(capsys, *TRAIN, "--data", "demoo")
-    assert "did you mean 'slm-fp'" in fails(
-        capsys, "train", "--method", "slmfp", "--data", "demo", "--out", "x"
-    )
+    assert "did you mean 'slm-fp'" in fails(capsys, *TRAIN, "--data", "demo", "--method", "slmfp")
     assert "did you mean 'methods'" in fails(capsys, "list", "method")
     assert "evaluate" in fails(capsys, "evaluat")
 
 
-def test_unknown_column(capsys, tmp_path):
-    data = write_rows(tmp_path / "d.jsonl", [{"review": "fine", "label": "pos"}])
-    said = fails(capsys, *TRAIN, "--data", data)
-    assert "text" in said and "review" in said
+BAD_ROWS = {  # the rows, and what the message names
+    "unknown column": ([{"review": "fine", "label": "pos"}], ("text", "review")),
+    "span outside its text": ([*ROWS[:3], {**ROWS[0], "rationale": [[2, 9999]]}], ("d.jsonl:4",)),
+    "label seen only in test": ([*ROWS, {**ROWS[0], "label": "meh", "split": "test"}], ("meh", "test")),
+    "empty text": ([{"text": " ", "label": "pos"}], ("d.jsonl:1",)),
+    "one class": ([{"text": f"fine {number}", "label": "pos"} for number in range(20)], ("pos",)),
+}
 
 
-def test_span_outside_its_text(capsys, tmp_path):
-    rows = [*ROWS[:3], {"text": "short", "label": "pos", "rationale": [[2, 99]], "split": "train"}]
-    assert "d.jsonl:4" in fails(capsys, *TRAIN, "--data", write_rows(tmp_path / "d.jsonl", rows))
-
-
-def test_label_seen_only_in_test(capsys, tmp_path):
-    rows = [*ROWS, {"text": "so so", "label": "meh", "rationale": [], "split": "test"}]
+@pytest.mark.parametrize("case", BAD_ROWS)
+def test_rows_that_cannot_be_trained_on(capsys, tmp_path, case):
+    rows, parts = BAD_ROWS[case]
     said = fails(capsys, *TRAIN, "--data", write_rows(tmp_path / "d.jsonl", rows))
-    assert "meh" in said and "test" in said
-
-
-def test_empty_text(capsys, tmp_path):
-    data = write_rows(tmp_path / "d.jsonl", [{"text": " ", "label": "pos"}])
-    assert "d.jsonl:1" in fails(capsys, *TRAIN, "--data", data)
-
-
-def test_one_class_data(capsys, tmp_path):
-    rows = [{"text": f"fine {n}", "label": "pos"} for n in range(20)]
-    assert "pos" in fails(capsys, *TRAIN, "--data", write_rows(tmp_path / "d.jsonl", rows))
+    assert all(part in said for part in parts)
 
 
 def test_bytes_that_are_not_utf8(capsys, tmp_path):
@@ -384,16 +328,8 @@ def test_nothing_to_explain_or_too_much_asked(capsys, trained, tmp_path):
     assert "budget 0" in fails(capsys, "explain", trained, "fine", "--budget", "0")
     assert "choose one" in fails(capsys, "explain", trained, "fine", "--json", "--html", tmp_path / "x.html")
     assert "must be trained" in fails(capsys, "explain", trained, "fine", "--extractor", "dual-lm")
-    assert "no option 'stps'" in fails(
-        capsys,
-        "explain",
-        trained,
-        "x",
-        "--extractor",
-        "integrated-gradients",
-        "--extractor_options.stps",
-        "3",
-    )
+    options = ["--extractor", "integrated-gradients", "--extractor_options.stps", "3"]
+    assert "no option 'stps'" in fails(capsys, "explain", trained, "x", *options)
 
 
 def test_mistakes_in_evaluate(capsys, trained, reviews, tmp_path):

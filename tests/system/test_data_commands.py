@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 import tiny
+from commands import fails, run, write_rows
 from unirex.cli import main
+from unirex.cli.data import ACTIONS, token_counter
 from unirex.data import DATASETS, load_dataset
 from unirex.data.example import Layout
 from unirex.data.statistics import statistics
@@ -20,14 +22,9 @@ ROWS = [
 ]
 
 
-def write_rows(path: Path, rows=ROWS) -> Path:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    return path
-
-
 @pytest.fixture
 def films(tmp_path) -> Path:
-    return write_rows(tmp_path / "films.jsonl")
+    return write_rows(tmp_path / "films.jsonl", ROWS)
 
 
 @pytest.fixture(autouse=True)
@@ -38,29 +35,11 @@ def elsewhere(tmp_path, monkeypatch):
     monkeypatch.delenv("UNIREX_DATA", raising=False)
 
 
-def run(capsys, *arguments: object) -> tuple[int, str, str]:
-    """Exit code, standard output, standard error."""
-    code = main([str(one) for one in arguments])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
-
-
-def fails(capsys, *arguments: object) -> str:
-    """The one line a mistake gets."""
-    code, _, err = run(capsys, *arguments)
-    lines = [line for line in err.splitlines() if line.strip()]
-    assert code == 2 and len(lines) == 1, err
-    assert lines[0].startswith("unirex: error: ") and "Traceback" not in err
-    return lines[0]
-
-
 def sst_folder(root: Path) -> Path:
     (root / "sst").mkdir(parents=True)
-    for split in ("train", "dev", "test"):
-        trees = (
-            ["(4 (2 so) (4 good))", "(0 (2 so) (0 bad))"] if split == "train" else ["(4 (2 all) (4 good))"]
-        )
-        (root / "sst" / f"{split}.txt").write_text("\n".join(trees) + "\n")
+    (root / "sst" / "train.txt").write_text("(4 (2 so) (4 good))\n(0 (2 so) (0 bad))\n")
+    for split in ("dev", "test"):
+        (root / "sst" / f"{split}.txt").write_text("(4 (2 all) (4 good))\n")
     return root
 
 
@@ -100,8 +79,6 @@ def test_stats_as_a_table_and_as_json(capsys, films, encoders):
 @pytest.mark.parametrize("family", ["bert", "roberta"])
 def test_tokens_are_counted_as_they_are_encoded(encoders, tmp_path, family, limit):
     """The statistics agree with what training reads, for pairs and for choices."""
-    from unirex.cli.data import token_counter
-
     premise = [
         {"a": text, "b": "not bad at all", "label": n % 2, "rationale": {"a": [0], "b": [1]}, "split": split}
         for split in ("train", "dev")
@@ -274,17 +251,13 @@ def test_a_dataset_is_converted(capsys, films, tmp_path, suffix):
 
 
 def test_converted_pairs_say_how_to_read_them(capsys, tmp_path):
-    rows = [
-        {"a": "one", "b": f"two {n}", "label": n % 2, "split": s} for s in ("train", "dev") for n in range(2)
-    ]
+    pair = {"a": "one", "b": "two"}
+    rows = [{**pair, "label": n, "split": split} for split in ("train", "dev") for n in range(2)]
     data = write_rows(tmp_path / "pairs.jsonl", rows)
     options = ["data", "convert", data, tmp_path / "out.csv", "--columns.text", "a,b", "--names", "x,y"]
     code, out, _ = run(capsys, *options, "--split", "dev")
     assert code == 0 and "--columns.text x,y" in out
-    assert (tmp_path / "out.csv").read_text().splitlines()[:2] == [
-        "id,split,x,y,label",
-        "pairs-3,dev,one,two 0,0",
-    ]
+    assert (tmp_path / "out.csv").read_text().startswith("id,split,x,y,label\npairs-3,dev,one,two,0\n")
 
 
 # download
@@ -328,21 +301,14 @@ def test_mistakes_on_the_command_line(capsys, films):
     assert "number 0" in fails(capsys, "data", "show", films, "--number", "0")
     assert "did you mean 'demo-train-1" in fails(capsys, "data", "show", "demo", "--ids", "demo_train-1")
     assert "unsupported suffix" in fails(capsys, "data", "convert", films, "out.txt")
-    assert "unknown option 'sample'" in fails(
-        capsys, "data", "show", "demo", "--data_options.sample", "first_n"
-    )
+    option = ("--data_options.sample", "first_n")
+    assert "unknown option 'sample'" in fails(capsys, "data", "show", "demo", *option)
     assert not list(Path.cwd().iterdir())
 
 
 def test_the_whole_help_and_that_of_each_action(capsys):
-    for arguments in (
-        ["data"],
-        *(
-            ["data", one]
-            for one in ("list", "stats", "check", "show", "agreement", "convert", "download", "cache")
-        ),
-    ):
+    for action in ([], *([action] for action in ACTIONS)):
         with pytest.raises(SystemExit) as stop:
-            main([*arguments, "--help"])
+            main(["data", *action, "--help"])
         assert stop.value.code == 0
     assert "download" in capsys.readouterr().out

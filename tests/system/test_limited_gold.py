@@ -1,6 +1,7 @@
 """Training with few gold rationales: who keeps them is recorded, nobody else shows any, whoever trains."""
 
 import json
+import os
 import subprocess
 import sys
 from collections import Counter
@@ -11,8 +12,8 @@ import torch
 from safetensors.torch import load_file
 
 import unirex
-from planted import planted, planted_choices
-from unirex.data.fingerprint import fingerprint
+from planted import interrupt_at, planted, planted_choices, same_weights
+from unirex.data.cache import fingerprint
 from unirex.encoding.batching import GoldBatches, LengthGroupedBatches
 from unirex.encoding.gold import keep_gold
 from unirex.errors import UserError
@@ -37,10 +38,6 @@ def fit(learner, data=DATA, method="slm-fp", **options):
 
 def weights(folder):
     return load_file(folder / "model.safetensors")
-
-
-def same(one, other):
-    return one.keys() == other.keys() and all(one[name].equal(other[name]) for name in one)
 
 
 @pytest.fixture
@@ -134,7 +131,7 @@ def test_hidden_gold_does_not_matter(learner, tmp_path):
     ]
     other = replace(DATA, parts={**DATA.parts, "train": tuple(bare)})
     one, two = (fit(learner, data, epochs=1).model.state_dict() for data in (DATA, other))
-    assert same(one, two)
+    assert same_weights(one, two)
 
 
 def test_a_cache_of_all_gold_is_not_used(learner, tmp_path, monkeypatch, seen):
@@ -150,7 +147,7 @@ def test_a_cache_of_all_gold_is_not_used(learner, tmp_path, monkeypatch, seen):
     fit(learner, known, epochs=1, gold_fraction=100)
     assert all(step["has_rationale"].all() for step in seen)
     monkeypatch.setenv("UNIREX_CACHE", "off")
-    assert same(limited.model.state_dict(), fit(learner, DATA, epochs=1).model.state_dict())
+    assert same_weights(limited.model.state_dict(), fit(learner, DATA, epochs=1).model.state_dict())
 
 
 def test_choices_keep_or_lose_gold_as_a_whole(learner, seen):
@@ -167,20 +164,12 @@ def test_choices_keep_or_lose_gold_as_a_whole(learner, seen):
 @pytest.mark.parametrize("method", ["slm-fp", "aa-fp"])
 def test_a_resumed_run_equals_an_uninterrupted_one(learner, tmp_path, monkeypatch, method):
     fit(learner, method=method, out=tmp_path / "whole", gold_fraction=20, gold_seed=3)
-    forward, calls = RationaleModel.forward, []
-
-    def interrupted(self, **tensors):
-        calls.append(1)
-        if len(calls) == 14:  # in the second epoch: 48 others, 4 to a batch, make 12 steps an epoch
-            raise KeyboardInterrupt
-        return forward(self, **tensors)
-
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(RationaleModel, "forward", interrupted)
+        interrupt_at(patch, 14)  # in the second epoch: 48 others, 4 to a batch, make 12 steps an epoch
         fit(learner, method=method, out=tmp_path / "cut", gold_fraction=20, gold_seed=3)
     before = (tmp_path / "cut/gold.json").read_text()
     fit(learner, method=method, out=tmp_path / "cut", gold_fraction=20, gold_seed=3, resume=True)
-    assert same(weights(tmp_path / "whole"), weights(tmp_path / "cut"))
+    assert same_weights(weights(tmp_path / "whole"), weights(tmp_path / "cut"))
     for name in ("metrics.csv", "gold.json"):
         assert (tmp_path / "whole" / name).read_text() == (tmp_path / "cut" / name).read_text()
     assert (tmp_path / "cut/gold.json").read_text() == before
@@ -210,9 +199,9 @@ def test_seeds_of_gold_and_of_training_are_apart(learner, tmp_path, sampled):
     assert kept[0] == kept[3] == kept[4] != kept[1] == kept[2]
     others = [[[i for i in batch if i not in set(one.gold)] for batch in one] for one in sampled]
     assert others[3] != others[0] == others[4], "the same pool, other batches"
-    assert same(weights(tmp_path / "0"), weights(tmp_path / "4"))
-    assert not same(weights(tmp_path / "0"), weights(tmp_path / "2"))
-    assert not same(weights(tmp_path / "0"), weights(tmp_path / "3"))
+    assert same_weights(weights(tmp_path / "0"), weights(tmp_path / "4"))
+    assert not same_weights(weights(tmp_path / "0"), weights(tmp_path / "2"))
+    assert not same_weights(weights(tmp_path / "0"), weights(tmp_path / "3"))
 
 
 def test_the_schedule_counts_the_steps_that_are_taken(learner, monkeypatch):
@@ -228,7 +217,7 @@ def test_a_fraction_that_keeps_all_trains_as_with_all(learner, sampled):
     few = planted((6, 4, 4))  # 95 % of 6, rounded up, are all
     limited, plain = (fit(learner, few, epochs=1, gold_fraction=fraction) for fraction in (95, 100))
     assert all(isinstance(one, LengthGroupedBatches) for one in sampled)
-    assert same(limited.model.state_dict(), plain.model.state_dict())
+    assert same_weights(limited.model.state_dict(), plain.model.state_dict())
 
 
 def test_methods_that_need_no_gold_train_with_little(learner):
@@ -304,10 +293,10 @@ def test_processes_share_the_others_and_repeat_none(learner, sampled, world):
 
 SCRIPT = """
 import json, os, sys
-import unirex
+from unirex.cli import main
 from unirex.modeling import RationaleModel
 
-out, data, encoder = sys.argv[1:]
+out, *arguments = sys.argv[1:]
 seen, forward = [], RationaleModel.forward
 
 def noted(self, **tensors):
@@ -316,16 +305,15 @@ def noted(self, **tensors):
     return forward(self, **tensors)
 
 RationaleModel.forward = noted
-training = {"epochs": 1, "batch_size": 8, "gold_fraction": 10, "devices": 2, "accelerator": "cpu"}
-unirex.fit("slm-fp", unirex.load_dataset(data), out=f"{out}/run", encoder=encoder, pooling="mean",
-           training=training | {"strategy": "ddp"}, budgets_per_step=1, progress=False)
+code = main(["train", *arguments])
 rank = os.environ.get("LOCAL_RANK", "0")
 open(f"{out}/seen-{rank}.json", "w").write(json.dumps(seen))
+sys.exit(code)
 """
 
 
 def test_two_processes_train_on_their_shares(learner, tmp_path):
-    """Together they see every example without gold once, each as many steps as the other."""
+    """By the command line: each takes as many steps, one writes, every example without gold is seen once."""
     lines = [
         {"text": e.text, "label": e.label, "rationale": e.rationale[0], "split": split, "id": e.id}
         for split, part in DATA.items()
@@ -333,12 +321,25 @@ def test_two_processes_train_on_their_shares(learner, tmp_path):
     ]
     (tmp_path / "data.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     (tmp_path / "script.py").write_text(SCRIPT)
-    command = [sys.executable, tmp_path / "script.py", tmp_path, tmp_path / "data.jsonl", learner]
-    done = subprocess.run([str(one) for one in command], capture_output=True, text=True, timeout=300)
+    options = {"method": "slm-fp", "data": tmp_path / "data.jsonl", "out": tmp_path / "run"}
+    options |= {"encoder": learner, "pooling": "mean"}
+    options |= {"budgets_per_step": 1, "training.epochs": 1, "training.batch_size": 8}
+    options |= {"training.gold_fraction": 10, "training.devices": 2, "training.accelerator": "cpu"}
+    options |= {"training.strategy": "ddp"}
+    command = [sys.executable, tmp_path / "script.py", tmp_path]
+    command += [part for name, value in options.items() for part in (f"--{name}", value)]
+    done = subprocess.run(
+        [str(part) for part in command],
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     record = json.loads((tmp_path / "run/gold.json").read_text())
     assert record["kept_ids"] == list(keep_gold(DATA["train"], 10, 0).ids)
     assert json.loads((tmp_path / "run/run.json").read_text())["finished"]
+    assert unirex.load(tmp_path / "run").explain("a good film").label in ("neg", "pos")
     shares = [json.loads((tmp_path / f"seen-{rank}.json").read_text()) for rank in (0, 1)]
     steps = -(-54 // (4 * 2))
     assert [sum(gold for _, gold in share) for share in shares] == [4 * steps] * 2

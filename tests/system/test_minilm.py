@@ -5,6 +5,7 @@ from importlib.util import find_spec
 import pytest
 
 import unirex
+from unirex.data.example import DatasetInfo, Example, Splits
 from unirex.errors import UserError
 from unirex.models import encoders
 
@@ -14,13 +15,35 @@ pytestmark = [
 ]
 
 
-def test_the_embedded_encoder_understands_the_demo_corpus():
-    data = unirex.load_dataset("demo")
-    system = unirex.fit("vanilla", data, encoder="minilm", training={"epochs": 2}, progress=False)
+SEEN = {
+    "negative": ("bad", "awful", "terrible", "boring", "dreadful", "poor"),
+    "positive": ("good", "great", "wonderful", "excellent", "delightful", "superb"),
+}
+UNSEEN = {
+    "negative": ("horrible", "stupid", "disappointing", "miserable"),
+    "positive": ("fantastic", "marvelous", "charming", "beautiful"),
+}
+FRAMES = ("a {} film .", "the plot is {} .", "what a {} cast", "i found it {} from beginning to end .")
+
+
+def reviews(words, frames=FRAMES):
+    return tuple(
+        Example(f"{word}-{number}", (frame.format(word),), label)
+        for label, adjectives in words.items()
+        for word in adjectives
+        for number, frame in enumerate(frames)
+    )
+
+
+def test_the_embedded_encoder_knows_words_that_training_did_not_show():
+    splits = {"train": reviews(SEEN), "dev": reviews(SEEN, FRAMES[:1]), "test": reviews(UNSEEN)}
+    data = Splits(DatasetInfo("adjectives", ("negative", "positive")), splits)
+    training = {"epochs": 3, "batch_size": 8}
+    system = unirex.fit("vanilla", data, encoder="minilm", training=training, progress=False)
     assert system.model.config.pooling == "mean"
-    told = system.explain([example.text for example in data["test"]])
-    right = [one.label == example.label for one, example in zip(told, data["test"], strict=True)]
-    assert sum(right) / len(right) > 0.95
+    explanations = system.explain([example.text for example in data["test"]])
+    right = [found.label == example.label for found, example in zip(explanations, data["test"], strict=True)]
+    assert sum(right) / len(right) > 0.9
 
 
 def test_damaged_weights_are_not_used(monkeypatch):

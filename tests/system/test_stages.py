@@ -8,11 +8,10 @@ import pytest
 from safetensors.torch import load_file, save_file
 
 import unirex
-from planted import planted
+from planted import interrupt_at, planted, same_weights
 from unirex.cli import main
 from unirex.data.example import Splits
 from unirex.errors import UserError
-from unirex.modeling import RationaleModel
 
 DATA = planted((24, 8, 8))
 STEPS = 6  # of every training: 24 texts, 8 at a time, twice
@@ -55,10 +54,6 @@ def names(folder):
 
 def weights(system):
     return {name: value.clone() for name, value in system.model.state_dict().items()}
-
-
-def same(one, other):
-    return one.keys() == other.keys() and all(one[name].equal(other[name]) for name in one)
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +100,7 @@ def test_a_second_run_loads_what_the_first_made(learner, finished, stages, tmp_p
         assert f"stage {stage}: trained before, loaded from {stages}" in said
     assert f"stage marks: marked before, read from {stages}" in said
     assert said.count("stage rationales: scored before, read from") == 2 and said.count(": training in") == 1
-    assert same(weights(second), load_file(finished() / "model.safetensors"))
+    assert same_weights(weights(second), load_file(finished() / "model.safetensors"))
 
 
 def test_without_a_run_folder_stages_can_be_kept_too(learner, stages, tmp_path):
@@ -165,8 +160,10 @@ def test_methods_share_the_classifier(learner, finished, stages, tmp_path, capsy
     assert {name.rpartition("-")[0] for name in kept(stages).keys() - before.keys()} == {"lessons"}
     student, (folder,) = unirex.load(tmp_path / "l2e"), list(stages.glob("classifier-*"))
     taught = unirex.load(folder)
-    assert same(student.model.task.state_dict(), taught.model.task.state_dict()), "the one it explains"
-    assert same(weights(student), load_file(finished("l2e") / "model.safetensors"))
+    assert same_weights(student.model.task.state_dict(), taught.model.task.state_dict()), (
+        "the one it explains"
+    )
+    assert same_weights(weights(student), load_file(finished("l2e") / "model.safetensors"))
 
 
 def test_force_does_everything_anew(learner, tmp_path):
@@ -181,7 +178,7 @@ def test_force_does_everything_anew(learner, tmp_path):
     after = kept(out / "stages")
     assert after.keys() == before.keys() and all(after[name] > before[name] for name in before)
     assert (out / "model.safetensors").stat().st_mtime_ns > model and not (out / "evaluation").exists()
-    assert same(first, again)
+    assert same_weights(first, again)
 
 
 def test_force_replaces_a_run_by_another(learner, tmp_path):
@@ -204,19 +201,6 @@ def test_force_touches_nothing_that_is_no_run(learner, tmp_path):
     with pytest.raises(UserError, match="already in use"):
         fit(learner, tmp_path / "mine", force=True, progress=False)
     assert (tmp_path / "mine/thesis.tex").read_text() == "years of work"
-
-
-def interrupt_at(monkeypatch, step):
-    """Ctrl-C in a training step, counted over all stages."""
-    forward, calls = RationaleModel.forward, []
-
-    def interrupted(self, **tensors):
-        calls.append(1)
-        if len(calls) == step:
-            raise KeyboardInterrupt
-        return forward(self, **tensors)
-
-    monkeypatch.setattr(RationaleModel, "forward", interrupted)
 
 
 @pytest.mark.parametrize(
@@ -245,7 +229,7 @@ def test_a_run_interrupted_in_any_stage_is_resumed(
     assert said.count(": trained before, loaded from") == training
     assert said.count("epoch 1/2") == (len(trainings(method, variant)) - training - 1), "none twice"
     whole = finished(method, variant)
-    assert same(weights(resumed), load_file(whole / "model.safetensors"))
+    assert same_weights(weights(resumed), load_file(whole / "model.safetensors"))
     assert (out / "metrics.csv").read_text() == (whole / "metrics.csv").read_text()
     assert names(out / "stages") == names(whole / "stages")
 
@@ -259,7 +243,7 @@ def test_a_finished_run_is_loaded(learner, finished, capsys):
     before = kept(finished() / "stages")
     again = fit(learner, finished(), resume=True)
     assert capsys.readouterr().err == "" and kept(finished() / "stages") == before
-    assert same(weights(again), load_file(finished() / "model.safetensors"))
+    assert same_weights(weights(again), load_file(finished() / "model.safetensors"))
 
 
 @pytest.mark.parametrize("damage", [b"", b"\x80\x04neither scores nor marks"])

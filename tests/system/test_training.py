@@ -2,8 +2,6 @@
 
 import csv
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,7 +9,7 @@ import torch
 from safetensors.torch import load_file
 
 import unirex
-from planted import planted
+from planted import interrupt_at, planted, same_weights
 from unirex.errors import UserError
 from unirex.files import load_state, save_state
 from unirex.modeling import RationaleModel
@@ -28,23 +26,6 @@ def weights(folder: Path) -> dict[str, torch.Tensor]:
     return load_file(folder / "model.safetensors")
 
 
-def interrupt_at(monkeypatch, step: int) -> None:
-    """Ctrl-C in the middle of a training step."""
-    forward, calls = RationaleModel.forward, []
-
-    def interrupted(self, **tensors):
-        calls.append(1)
-        if len(calls) == step:
-            raise KeyboardInterrupt
-        return forward(self, **tensors)
-
-    monkeypatch.setattr(RationaleModel, "forward", interrupted)
-
-
-def same(one: dict, other: dict) -> bool:
-    return one.keys() == other.keys() and all(one[name].equal(other[name]) for name in one)
-
-
 @pytest.mark.parametrize("method", ["slm-fp", "dlm-fp", "aa-fp"])
 def test_a_resumed_run_ends_with_the_weights_of_an_uninterrupted_one(learner, tmp_path, monkeypatch, method):
     unirex.fit(method, DATA, out=tmp_path / "whole", budgets_per_step=2, **settings(learner))
@@ -54,7 +35,7 @@ def test_a_resumed_run_ends_with_the_weights_of_an_uninterrupted_one(learner, tm
     assert (tmp_path / "cut/checkpoints/last.safetensors").exists()
     assert not (tmp_path / "cut/model.safetensors").exists()
     unirex.fit(method, DATA, out=tmp_path / "cut", resume=True, budgets_per_step=2, **settings(learner))
-    assert same(weights(tmp_path / "whole"), weights(tmp_path / "cut"))
+    assert same_weights(weights(tmp_path / "whole"), weights(tmp_path / "cut"))
     assert (tmp_path / "whole/metrics.csv").read_text() == (tmp_path / "cut/metrics.csv").read_text()
 
 
@@ -76,7 +57,7 @@ def test_a_kill_between_the_last_epoch_and_the_end_trains_no_further(learner, tm
         patch.setattr(unirex.System, "save_pretrained", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         unirex.fit("vanilla", DATA, out=tmp_path / "cut", **hopeless)
     unirex.fit("vanilla", DATA, out=tmp_path / "cut", resume=True, **hopeless)
-    assert same(weights(tmp_path / "whole"), weights(tmp_path / "cut"))
+    assert same_weights(weights(tmp_path / "whole"), weights(tmp_path / "cut"))
     assert (tmp_path / "whole/metrics.csv").read_text() == (tmp_path / "cut/metrics.csv").read_text()
 
 
@@ -104,7 +85,7 @@ def test_the_run_folder_holds_what_was_done(learner, tmp_path):
 def test_the_resolved_settings_train_the_same_system_again(learner, tmp_path):
     unirex.fit("slm-fp", DATA, out=tmp_path / "one", **settings(learner))
     unirex.fit("slm-fp", DATA, out=tmp_path / "two", config=tmp_path / "one/settings.yaml", progress=False)
-    assert same(weights(tmp_path / "one"), weights(tmp_path / "two"))
+    assert same_weights(weights(tmp_path / "one"), weights(tmp_path / "two"))
 
 
 def test_settings_of_another_method_are_refused(learner, tmp_path):
@@ -126,21 +107,6 @@ def test_truncation_is_said(learner, caplog):
     assert "longer than 6 tokens" in caplog.text
 
 
-def test_two_processes_train_one_system(learner, tmp_path):
-    """Data parallelism on CPU: each process its share, one of them writes, both end."""
-    data = tmp_path / "data.jsonl"
-    rows = [(split, e) for split, part in DATA.items() for e in part]
-    lines = [{"text": e.text, "label": e.label, "rationale": e.rationale[0], "split": s} for s, e in rows]
-    data.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    command = [sys.executable, "-m", "unirex.cli", "train", "--data", data, "--out", tmp_path / "run"]
-    command += ["--encoder", learner, "--pooling", "mean", "--training.epochs", "2"]
-    command += ["--training.devices", "2", "--training.accelerator", "cpu", "--training.strategy", "ddp"]
-    done = subprocess.run([str(one) for one in command], capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert json.loads((tmp_path / "run/run.json").read_text())["finished"]
-    assert unirex.load(tmp_path / "run").explain("a good film").label in ("neg", "pos")
-
-
 def test_a_used_folder_is_left_alone(learner, tmp_path):
     unirex.fit("vanilla", DATA, out=tmp_path / "run", **settings(learner, epochs=1))
     before = weights(tmp_path / "run")
@@ -150,7 +116,7 @@ def test_a_used_folder_is_left_alone(learner, tmp_path):
     (tmp_path / "mine/thesis.txt").write_text("do not touch")
     with pytest.raises(UserError, match="already in use"):
         unirex.fit("vanilla", DATA, out=tmp_path / "mine", **settings(learner, epochs=1))
-    assert same(before, weights(tmp_path / "run"))
+    assert same_weights(before, weights(tmp_path / "run"))
     assert (tmp_path / "mine/thesis.txt").read_text() == "do not touch"
 
 

@@ -1,4 +1,4 @@
-"""Which examples are seen together: batches of like length, and batches that always hold some gold."""
+"""Which examples form a batch: batches of similar length, and batches that always hold some gold."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ import torch
 from unirex.encoding.gold import GoldPool, gold_share
 
 log = logging.getLogger(__name__)
-
-TOKENS = 32_768  # in a batch of `by_length`, usually, however long its texts are
+TOKENS = 32_768  # usual limit of a batch of `by_length`, padding included
 
 
 def by_length(lengths: Sequence[int], batch_size: int, *, tokens: int | None = None) -> Iterator[list[int]]:
-    """Batches of like length, longest first, so that little is padded and memory peaks at once.
+    """Batches of similar length, longest first: little padding, and memory peaks in the first batch.
 
-    With `tokens` a batch has at most so many, padding included, or only one text.
+    With `tokens`, a batch has at most that many, padding included, or only one text.
     """
     order = sorted(range(len(lengths)), key=lambda index: -lengths[index])
     start = 0
@@ -32,10 +31,10 @@ def by_length(lengths: Sequence[int], batch_size: int, *, tokens: int | None = N
 
 @dataclass
 class LengthGroupedBatches:
-    """Shuffled batches of like length for training; the same for the same seed and epoch.
+    """Shuffled batches of similar length for training; the same for the same seed and epoch.
 
-    Under several processes each takes its share of the batches, all equally many: where they do not come out
-    even, the last round repeats batches of the epoch, fewer than there are processes.
+    Several processes take an equal number of batches each: where these do not come out even, the last round
+    repeats batches of the epoch, fewer than there are processes.
     """
 
     lengths: Sequence[int]
@@ -44,47 +43,44 @@ class LengthGroupedBatches:
     epoch: int = 0
     rank: int = 0
     world_size: int = 1
-    pool: int = 50  # batches sorted together; more: less padding, less chance
+    pool: int = 50  # batches sorted together; more: less padding, less randomness
 
     def set_epoch(self, epoch: int) -> None:
         """Shuffle anew for this epoch."""
         self.epoch = epoch
 
     def __len__(self) -> int:
-        """Steps an epoch of each process."""
-        return rounds(len(self.lengths), self.batch_size * self.world_size)
+        """Steps per epoch of each process."""
+        return -(-len(self.lengths) // (self.batch_size * self.world_size))  # rounded up
 
     def __iter__(self) -> Iterator[list[int]]:
+        # A generator: `epoch` is read when the first batch is taken, not when the iterator is made.
         shuffled = self.whole_epoch()
         share = [shuffled[i % len(shuffled)] for i in range(len(self) * self.world_size)]
-        # A generator: the epoch counts when the first batch is asked for, not when the iterator is made.
         yield from share[self.rank :: self.world_size]
 
     def whole_epoch(self) -> list[list[int]]:
         """The batches of all processes: every example in exactly one of them, one batch may be short."""
         generator = torch.Generator().manual_seed(self.seed * 1_000_003 + self.epoch)
         order = torch.randperm(len(self.lengths), generator=generator).tolist()
-        batches = [batch for part in self._pools(order) for batch in self._sorted_batches(part)]
-        return [batches[i] for i in torch.randperm(len(batches), generator=generator).tolist()]
-
-    def _pools(self, order: list[int]) -> Iterator[list[int]]:
         size = self.pool * self.batch_size
-        return (order[start : start + size] for start in range(0, len(order), size))
-
-    def _sorted_batches(self, part: list[int]) -> Iterator[list[int]]:
-        for batch in by_length([self.lengths[index] for index in part], self.batch_size):
-            yield [part[index] for index in batch]
+        batches = []
+        for start in range(0, len(order), size):
+            part = order[start : start + size]
+            for batch in by_length([self.lengths[index] for index in part], self.batch_size):
+                batches.append([part[index] for index in batch])
+        return [batches[i] for i in torch.randperm(len(batches), generator=generator).tolist()]
 
 
 @dataclass
 class GoldBatches:
     """Training batches that all hold gold, however little there is of it (the paper's gold batching).
 
-    Of every batch b_gold = int(max(1, b / factor)) examples are drawn from `gold`: uniformly, without
+    In every batch b_gold = int(max(1, b / factor)) examples are drawn from `gold`: uniformly, without
     replacement inside a batch (with it if there are fewer than b_gold), anew for each batch. The others fill
-    the rest, in batches of like length, each exactly once an epoch; so an epoch has N_others / (b - b_gold)
-    batches, and the one that is short lacks only others. What a batch draws depends on the seed, the epoch
-    and its number among all batches of the epoch: processes draw apart, and a resumed run draws the same.
+    the rest, in batches of similar length, each exactly once an epoch; so an epoch has
+    N_others / (b - b_gold) batches, and a short one lacks only others. The draws of a batch depend on the
+    seed, the epoch and its number in the epoch: processes draw different examples, a resumed run the same.
 
     Several processes take the batches in turn. Where they do not come out even, the missing ones of the last
     round hold their b_gold draws and no others: all processes take equally many steps, yet no example without
@@ -116,11 +112,11 @@ class GoldBatches:
         self.epoch = epoch
 
     def __len__(self) -> int:
-        """Steps an epoch of each process; the schedule counts these (Paper: its code counts N_others / b)."""
-        return rounds(len(self.others), (self.batch_size - self.share) * self.world_size)
+        """Steps per epoch of each process, for the schedule too (Paper: its code counts N_others / b)."""
+        return -(-len(self.others) // ((self.batch_size - self.share) * self.world_size))  # rounded up
 
     def __iter__(self) -> Iterator[list[int]]:
-        # A generator: the epoch counts when the first batch is asked for, not when the iterator is made.
+        # A generator: `epoch` is read when the first batch is taken, not when the iterator is made.
         epoch, others = self.epoch, self._others_by_batch()
         for number in range(self.rank, len(self) * self.world_size, self.world_size):
             rest = others[number] if number < len(others) else []
@@ -141,19 +137,10 @@ class GoldBatches:
 Batches = LengthGroupedBatches | GoldBatches
 
 
-def rounds(examples: int, size: int) -> int:
-    """How often `size` examples can be taken until none are left.
-
-    >>> rounds(5, 2), rounds(4, 2)
-    (3, 2)
-    """
-    return -(-examples // size)
-
-
 def training_batches(
     lengths: Sequence[int], pool: GoldPool | None, *, batch_size: int, factor: float = 2.0, seed: int = 0
 ) -> Batches:
-    """The batches for training examples of these lengths: with gold in each of them where it is limited."""
+    """The batches for training examples of these lengths; where gold is limited, each holds some."""
     if pool is None or not pool.limited:
         return LengthGroupedBatches(lengths, batch_size, seed)
     batches = GoldBatches(lengths, batch_size, pool.kept, factor, seed)

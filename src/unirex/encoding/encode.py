@@ -1,4 +1,4 @@
-"""Texts to tokens and back: every token knows its characters, every gold character its tokens."""
+"""Examples to tokens: every token knows its characters, and gold characters become gold tokens."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from unirex.data.example import Example, Label, Layout, choice_label
 from unirex.encoding.batch import Encoded, Tokens
-from unirex.encoding.sequence import POLICIES, TRUNCATIONS, Assembly, Frame, Piece, share_out
+from unirex.encoding.sequence import POLICIES, TRUNCATIONS, Assembly, Frame, Piece, head, share_out
 from unirex.errors import UserError, unknown
 
 if TYPE_CHECKING:
@@ -64,85 +64,90 @@ class TextEncoder:
         return Frame.of(self.tokenizer)
 
     def encode(self, examples: Sequence[Example]) -> list[Encoded]:
-        """Tokens of every example; what does not fit is counted."""
+        """Tokens of every example; tokens that do not fit are counted."""
         return list(self.stream(examples))
 
     def stream(self, examples: Sequence[Example]) -> Iterator[Encoded]:
-        """Tokens of every example, one at a time: memory stays flat however many."""
+        """Tokens of every example, one at a time, in constant memory."""
         for start in range(0, len(examples), CHUNK):
             chunk = list(examples[start : start + CHUNK])
             for example in chunk:
                 self.layout.check(example)
             texts = chain(
-                self.layout.markers, *(one.segments for one in chunk), *(one.choices or () for one in chunk)
+                self.layout.markers,
+                *(example.segments for example in chunk),
+                *(example.choices or () for example in chunk),
             )
             pieces = self.pieces(texts)
             yield from (self._encoded(example, pieces) for example in chunk)
 
     def pieces(self, texts: Iterable[str]) -> dict[str, Piece]:
-        """Each distinct text in tokens: a document that many questions are asked about is read once."""
+        """The tokens of each distinct text: a document that many questions share is tokenised once."""
         distinct = list(dict.fromkeys(texts))
         if not distinct:
             return {}
-        found = self.tokenizer(
+        tokenised = self.tokenizer(
             distinct,
             add_special_tokens=False,
             return_attention_mask=False,
             return_token_type_ids=False,
-            split_special_tokens=True,  # "[SEP]" in somebody's text is text
-            verbose=False,  # longer than the encoder takes: dealt with here
+            split_special_tokens=True,  # "[SEP]" in a user's text is text
+            verbose=False,  # no warning about long texts: they are truncated below
         )
-        return {text: Piece.of(text, one) for text, one in zip(distinct, found.encodings or [], strict=True)}
+        encodings = tokenised.encodings or []
+        return {text: Piece.of(text, encoding) for text, encoding in zip(distinct, encodings, strict=True)}
 
     def _encoded(self, example: Example, pieces: dict[str, Piece]) -> Encoded:
-        endings: Sequence[tuple[str, ...]] = [(choice,) for choice in example.choices or ()] or [()]
-        made = [
+        # One sequence for each choice, with the choice as its last segment; else one sequence.
+        choices = (example.choices or ()) if self.layout.choice else ()
+        endings: list[tuple[str, ...]] = [(choice,) for choice in choices] or [()]
+        sequences = [
             self._sequence(example, [pieces[text] for text in (*example.segments, *ending)], pieces)
-            for ending in (endings if self.layout.choice else [()])
+            for ending in endings
         ]
         return Encoded(
-            sequences=tuple(tokens for tokens, _ in made),
+            sequences=tuple(tokens for tokens, _ in sequences),
             label=None if example.label is None else self.label_index(example),
-            truncated=max(cut for _, cut in made),  # choices share the question
+            truncated=max(cut for _, cut in sequences),  # choices share the question
             choice=self.layout.choice,
         )
 
     def _sequence(
         self, example: Example, segments: Sequence[Piece], pieces: dict[str, Piece]
     ) -> tuple[Tokens, int]:
-        """One sequence and how many tokens it had to leave out."""
-        marked = self._gold(example, segments)
+        """One sequence, and the number of tokens left out of it."""
+        gold = self._gold(example, segments)
         markers = [pieces[marker] for marker in self.layout.markers[: len(segments)]]
-        places, slides = self._places(segments, sum(map(len, markers)), marked)
-        made, separator = Assembly(), self.tokenizer.sep_token_id if self.separators else None
+        read, sliding = self._truncate(segments, sum(map(len, markers)), gold)
+        sequence, separator = Assembly(), self.tokenizer.sep_token_id if self.separators else None
         for number, piece in enumerate(segments):
-            made.specials(self.frame.between if number else self.frame.before, selectable=separator)
+            sequence.specials(self.frame.between if number else self.frame.before, selectable=separator)
             if number < len(markers):
-                made.marker(markers[number])
-            made.segment(
+                sequence.marker(markers[number])
+            sequence.segment(
                 number,
                 piece,
-                places[number],
+                read[number],
                 selectable=self.layout.carries(number),
-                sliding=number == slides,
-                gold=marked[number] if marked is not None and self.layout.carries(number) else None,
+                sliding=number == sliding,
+                gold=gold[number] if gold is not None and self.layout.carries(number) else None,
             )
-        made.specials(self.frame.after, selectable=separator)
-        return made.tokens(has_gold=marked is not None), sum(map(len, segments)) - sum(map(len, places))
+        sequence.specials(self.frame.after, selectable=separator)
+        return sequence.tokens(has_gold=gold is not None), sum(map(len, segments)) - sum(map(len, read))
 
     def _gold(self, example: Example, segments: Sequence[Piece]) -> list[NDArray[np.bool_]] | None:
-        """The gold tokens of every segment; nobody marks a choice."""
+        """Flags of the gold tokens of every segment; a choice has none."""
         if example.rationale is None:
             return None
-        spans = [*example.rationale, ()][: len(segments)]
-        return [piece.gold(some) for piece, some in zip(segments, spans, strict=True)]
+        spans_of_segments = [*example.rationale, ()][: len(segments)]
+        return [piece.gold(spans) for piece, spans in zip(segments, spans_of_segments, strict=True)]
 
-    def _places(
-        self, segments: Sequence[Piece], taken: int, marked: Sequence[NDArray[np.bool_]] | None
+    def _truncate(
+        self, segments: Sequence[Piece], marker_tokens: int, gold: Sequence[NDArray[np.bool_]] | None
     ) -> tuple[list[NDArray[np.int64]], int | None]:
-        """Which tokens of each segment are read, and the segment that windows slide over, if any do."""
+        """The numbers of the tokens read of each segment, and the segment that windows slide over, if any."""
         lengths = [len(piece) for piece in segments]
-        room = self.max_length - self.frame.size(len(segments)) - taken
+        room = self.max_length - self.frame.size(len(segments)) - marker_tokens
         if room < 1:
             raise UserError(
                 f"max_length {self.max_length} leaves no room for a text beside {self.max_length - room} "
@@ -150,21 +155,20 @@ class TextEncoder:
             )
         if sum(lengths) <= room:
             return [np.arange(length) for length in lengths], None
-        slides = None
+        sliding = None
         if self.truncation == "windows":
-            slides = max(range(len(lengths)), key=lambda number: lengths[number])
-            others = [length for number, length in enumerate(lengths) if number != slides]
+            sliding = max(range(len(lengths)), key=lambda number: lengths[number])
+            others = [length for number, length in enumerate(lengths) if number != sliding]
             kept = share_out(others, room // 2)  # half of every window is for the long segment
-            kept.insert(slides, lengths[slides])
+            kept.insert(sliding, lengths[sliding])
         else:
             kept = share_out(lengths, room)
-        choose = POLICIES.get(self.truncation, POLICIES["head"])
-        gold = [None] * len(lengths) if marked is None else [flags.nonzero()[0] for flags in marked]
-        places = [choose(*one) for one in zip(lengths, kept, gold, strict=True)]
-        return places, slides
+        policy = POLICIES.get(self.truncation, head)
+        gold_tokens = [None] * len(lengths) if gold is None else [flags.nonzero()[0] for flags in gold]
+        return [policy(*segment) for segment in zip(lengths, kept, gold_tokens, strict=True)], sliding
 
     def label_index(self, example: Example) -> int:
-        """The class number of an example's label; of a choice, its place."""
+        """The class number of an example's label, or the number of the right choice."""
         labels: Sequence[Label] = self.labels
         if self.layout.choice:
             labels = [choice_label(number) for number in range(len(example.choices or ()))]
@@ -178,13 +182,13 @@ class TextEncoder:
 
 
 def warn_truncated(truncated: Sequence[int], max_length: int, *, windows: bool = False) -> None:
-    """Say how much did not fit; nothing is cut in silence. With windows: of the shorter segments."""
+    """Warn about truncated texts, given the tokens lost by each (with windows: by its shorter segments)."""
     cut = [count for count in truncated if count]
     warn_cut(len(cut), len(truncated), sum(cut), max_length, windows=windows)
 
 
 def warn_cut(cut: int, texts: int, tokens: int, max_length: int, *, windows: bool = False) -> None:
-    """Say that so many of the texts lost so many tokens, if any did."""
+    """Warn that `cut` of the texts lost `tokens` tokens in all, if any did."""
     if cut:
         log.warning(
             "%d of %d texts are longer than %d tokens: %d tokens were left out%s",

@@ -1,4 +1,4 @@
-"""Limited gold rationales: which training examples keep theirs, and how much of a batch they fill."""
+"""Limited gold rationales: which training examples keep theirs, and how many of a batch have gold."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class GoldPool:
-    """The training examples that keep their gold rationale, by number, and those that do without.
+    """The training examples that keep their gold rationale, by number, and those that lose it.
 
-    `ids` names the kept examples, so that a record of the pool means something without the data's order.
+    `ids` are those of the kept examples: a record of the pool does not depend on the order of the data.
     """
 
     kept: tuple[int, ...]
     others: tuple[int, ...]
     ids: tuple[str, ...]
-    fraction: float  # in per cent, as asked for
+    fraction: float  # in per cent, as requested
     seed: int
 
     @property
     def limited(self) -> bool:
-        """Whether gold is scarce on purpose, so that every batch must be given some of it."""
+        """Whether some gold is hidden, so that every batch has to be given some of the rest."""
         return self.fraction < 100 and bool(self.kept) and bool(self.others)
 
     def to_dict(self) -> dict[str, Any]:
-        """What a run folder records: enough to tell, and to draw again, which examples had gold."""
+        """The record in a run folder: enough to know, and to draw again, which examples had gold."""
         return {
             "gold_fraction": self.fraction,
             "gold_seed": self.seed,
@@ -47,23 +47,23 @@ class GoldPool:
 
 
 def keep_gold(examples: Sequence[Example], fraction: float, seed: int) -> GoldPool:
-    """Chooses the examples that keep their gold: ceil(fraction / 100 · N), drawn from those that have any.
+    """Draw the examples that keep their gold: ceil(fraction / 100 · N) of those that have any.
 
-    All that have gold keep it where they are fewer than that. Any two fractions of one seed are nested: the
-    larger keeps all that the smaller keeps, so that a curve over fractions shows their size and not the draw.
+    If fewer have gold, all of them keep it. Fractions of one seed are nested: the larger keeps all that the
+    smaller keeps, so that a curve over fractions shows the effect of their size and not of the draw.
     """
-    wanted = gold_size(len(examples), fraction)
+    size = gold_size(len(examples), fraction)
     annotated = [number for number, example in enumerate(examples) if example.rationale is not None]
-    _check_enough(len(annotated), wanted, total=len(examples), fraction=fraction)
+    _check_enough(len(annotated), size, total=len(examples), fraction=fraction)
     random.Random(f"gold-{seed}").shuffle(annotated)  # text seeds do not depend on PYTHONHASHSEED
-    kept = sorted(annotated[:wanted])
+    kept = sorted(annotated[:size])
     chosen = set(kept)
     others = tuple(number for number in range(len(examples)) if number not in chosen)
     return GoldPool(tuple(kept), others, tuple(examples[number].id for number in kept), fraction, seed)
 
 
 def gold_size(examples: int, fraction: float) -> int:
-    """How many of so many examples a fraction in per cent is, rounded up.
+    """A fraction in per cent of this number of examples, rounded up.
 
     >>> gold_size(100, 7), gold_size(101, 0.5), gold_size(8, 100)  # 7 / 100 * 100 > 7 in floating point
     (7, 1, 8)
@@ -73,7 +73,7 @@ def gold_size(examples: int, fraction: float) -> int:
 
 
 def check_fraction(fraction: float) -> None:
-    """Some examples keep their gold, and at most all do."""
+    """Refuse fractions of which no example, or more than all, would keep their gold."""
     if not 0 < fraction <= 100:
         raise UserError(
             f"training.gold_fraction {fraction:g}: give per cents above 0 and up to 100; "
@@ -81,19 +81,19 @@ def check_fraction(fraction: float) -> None:
         )
 
 
-def _check_enough(annotated: int, wanted: int, *, total: int, fraction: float) -> None:
-    if fraction == 100 or annotated >= wanted:  # 100 says only: whatever there is
+def _check_enough(annotated: int, size: int, *, total: int, fraction: float) -> None:
+    if fraction == 100 or annotated >= size:  # 100 means: all there is
         return
-    asked = (
-        f"training.gold_fraction {fraction:g}: {wanted} of {total} training examples should keep their gold"
+    request = (
+        f"training.gold_fraction {fraction:g}: {size} of {total} training examples should keep their gold"
     )
     if not annotated:
-        raise UserError(f"{asked}, but none has any; give data with rationales, or set it to 100.")
-    log.warning("%s, but only %d have any; all of these keep it", asked, annotated)
+        raise UserError(f"{request}, but none has any; give data with rationales, or set it to 100.")
+    log.warning("%s, but only %d have any; all of these keep it", request, annotated)
 
 
 def gold_share(batch_size: int, factor: float) -> int:
-    """How many examples of a batch are drawn from those with gold: b_gold = int(max(1, b / beta)).
+    """The number of examples of a batch that are drawn from those with gold: int(max(1, b / beta)).
 
     >>> gold_share(32, 2), gold_share(32, 100), gold_share(10, 3)
     (16, 1, 3)
@@ -111,7 +111,7 @@ def gold_share(batch_size: int, factor: float) -> int:
 
 @dataclass(frozen=True)
 class LimitedGold(Sequence[Example]):
-    """Examples as training may see them: the gold of those outside the pool is hidden, not even grouped."""
+    """Examples as training sees them: outside the pool, rationales and evidence groups are hidden."""
 
     examples: Sequence[Example]
     pool: GoldPool
@@ -130,11 +130,11 @@ class LimitedGold(Sequence[Example]):
     def __getitem__(self, number: int | slice) -> Example | list[Example]:
         numbers = range(len(self.examples))[number]
         if isinstance(numbers, range):
-            return [self[one] for one in numbers]
+            return [self[index] for index in numbers]
         example = self.examples[numbers]
         return example if numbers in self._kept else replace(example, rationale=None, groups=())
 
 
 def limit_gold(examples: Sequence[Example], pool: GoldPool) -> Sequence[Example]:
-    """The examples with the gold of those outside the pool hidden; as they are if nothing is to be hidden."""
+    """The examples with the gold of those outside the pool hidden; unchanged if nothing is hidden."""
     return LimitedGold(examples, pool) if pool.limited else examples

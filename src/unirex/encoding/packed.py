@@ -1,4 +1,4 @@
-"""Encoded examples as compact Arrow columns, kept on disk where that saves time."""
+"""Encoded examples as compact Arrow columns, cached on disk."""
 
 from __future__ import annotations
 
@@ -16,20 +16,18 @@ import pyarrow as pa
 import tokenizers
 from numpy.typing import NDArray
 
-from unirex.data.cache import cache_folder, keep
+from unirex.data.cache import add_entry, cache_folder, code_digest
 from unirex.data.example import Example
-from unirex.data.fingerprint import code_digest
 from unirex.encoding.batch import Encoded, Tokens
 from unirex.encoding.encode import TextEncoder
 from unirex.files import Progress, tracked
 
 FILE = "tokens.arrow"
 ROWS = 1024  # examples in a record batch
-SPECIAL, SELECTABLE, SLIDING, GOLD = 1, 2, 4, 8  # a token's flags
+SPECIAL, SELECTABLE, SLIDING, GOLD = 1, 2, 4, 8  # bits of a token's flags
 NO_LABEL = -1
 CODE = ("unirex.encoding", "unirex.data.example")  # what encoding depends on
-
-# One row a sequence. The sequences of an example stand together, the last of them is marked.
+# One row per sequence. The sequences of an example are adjacent; `last` marks the last of them.
 SCHEMA = pa.schema(
     [
         ("input_ids", pa.list_(pa.int32())),
@@ -44,9 +42,66 @@ SCHEMA = pa.schema(
 )
 
 
+def encode_all(
+    encoder: TextEncoder, examples: Sequence[Example], *, digest: str | None = None, progress: bool = False
+) -> Encodings:
+    """The examples in tokens, from the cache if examples of this `digest` were encoded before.
+
+    With a cache memory use is constant: encodings are written as they are made, and mapped back.
+    """
+    folder = cache_folder() if digest is not None else None
+    stream: Iterable[Encoded] = encoder.stream(examples)
+    if progress and len(examples) >= 10 * ROWS:  # takes a while
+        stream = tracked(stream, Progress("encoding", total=len(examples)))
+    if folder is None:
+        return Encodings.of(stream)
+    entry = folder / "encodings" / cache_key(encoder, str(digest))
+    encodings = _opened(entry, len(examples))
+    if encodings is None and add_entry(
+        entry,
+        lambda draft: _write(draft, stream),
+        intact=lambda path: _opened(path, len(examples)) is not None,
+    ):
+        encodings = _opened(entry, len(examples))
+    return Encodings.of(encoder.stream(examples)) if encodings is None else encodings
+
+
+def cache_key(encoder: TextEncoder, digest: str) -> str:
+    """A name for an encoding: equal only for equal examples, tokenizer, settings and code."""
+    settings = {
+        "examples": digest,
+        "max_length": encoder.max_length,
+        "labels": [repr(label) for label in encoder.labels],
+        "separators": encoder.separators and encoder.tokenizer.sep_token_id,
+        "truncation": encoder.truncation,
+        "layout": asdict(encoder.layout),
+        "frame": asdict(encoder.frame),
+    }
+    key = hashlib.sha256(json.dumps(settings, sort_keys=True).encode())
+    key.update(encoder.tokenizer.backend_tokenizer.to_str().encode())
+    key.update(f"{tokenizers.__version__} {pa.__version__}".encode())
+    key.update(code_digest(*CODE).encode())
+    return key.hexdigest()
+
+
+def _opened(entry: Path, examples: int) -> Encodings | None:
+    """The cached encodings of this many examples; None if there are none, or they are damaged."""
+    try:
+        encodings = Encodings.read(entry / FILE)
+        return encodings if len(encodings) == examples else None
+    except (OSError, ValueError, pa.ArrowException):
+        return None
+
+
+def _write(folder: Path, encoded: Iterable[Encoded]) -> None:
+    with pa.OSFile(str(folder / FILE), "wb") as sink, pa.ipc.new_file(sink, SCHEMA) as writer:
+        for batch in record_batches(encoded):
+            writer.write_batch(batch)
+
+
 @dataclass(frozen=True, eq=False)
 class Encodings(Sequence[Encoded]):
-    """Encoded examples in Arrow columns, in memory or mapped from a file; each is made when asked for."""
+    """Encoded examples in Arrow columns, in memory or mapped from a file; unpacked one at a time."""
 
     batches: Sequence[pa.RecordBatch]
 
@@ -57,7 +112,7 @@ class Encodings(Sequence[Encoded]):
 
     @classmethod
     def read(cls, path: Path) -> Encodings:
-        """The encodings of a file; only what is looked at is read."""
+        """The encodings in a file, memory-mapped: only the examples in use are read."""
         with pa.memory_map(str(path)) as source, pa.ipc.open_file(source) as reader:
             batches = [reader.get_batch(number) for number in range(reader.num_record_batches)]
         if any(batch.schema != SCHEMA for batch in batches):
@@ -75,15 +130,15 @@ class Encodings(Sequence[Encoded]):
     def __getitem__(self, number: slice) -> list[Encoded]: ...
     def __getitem__(self, number: int | slice) -> Encoded | list[Encoded]:
         if isinstance(number, slice):
-            return [self[one] for one in range(len(self))[number]]
+            return [self[index] for index in range(len(self))[number]]
         number = range(len(self))[number]
         rows = range(self._firsts[number], self._ends[number] + 1)
-        label = int(self._column("label")[rows[0]])
+        label = int(self._columns["label"][rows[0]])
         return Encoded(
             sequences=tuple(self._tokens(row) for row in rows),
             label=None if label == NO_LABEL else label,
             truncated=int(self.truncated[number]),
-            choice=bool(self._column("choice")[rows[0]]),
+            choice=bool(self._columns["choice"][rows[0]]),
         )
 
     @cached_property
@@ -95,7 +150,7 @@ class Encodings(Sequence[Encoded]):
     @cached_property
     def truncated(self) -> NDArray[np.int32]:
         """Tokens of each example that did not fit."""
-        return self._column("truncated")[self._firsts]
+        return self._columns["truncated"][self._firsts]
 
     def _tokens(self, row: int) -> Tokens:
         number = int(np.searchsorted(self._starts, row, side="right")) - 1
@@ -108,7 +163,7 @@ class Encodings(Sequence[Encoded]):
             selectable=(marks & SELECTABLE) > 0,
             sliding=(marks & SLIDING) > 0,
             spans=spans.row(local).reshape(-1, 3),
-            rationale=(marks & GOLD) > 0 if self._column("has_gold")[row] else None,
+            rationale=(marks & GOLD) > 0 if self._columns["has_gold"][row] else None,
         )
 
     @cached_property
@@ -129,7 +184,7 @@ class Encodings(Sequence[Encoded]):
     @cached_property
     def _ends(self) -> NDArray[np.int64]:
         """Row of each example's last sequence."""
-        return self._column("last").nonzero()[0]
+        return self._columns["last"].nonzero()[0]
 
     @cached_property
     def _firsts(self) -> NDArray[np.int64]:
@@ -137,21 +192,17 @@ class Encodings(Sequence[Encoded]):
 
     @cached_property
     def _columns(self) -> dict[str, NDArray[Any]]:
-        names = ("has_gold", "last", "choice", "label", "truncated")
-        return {
-            name: np.concatenate(
-                [_values(batch.column(name)) for batch in self.batches] or [np.zeros(0, int)]
-            )
-            for name in names
-        }
-
-    def _column(self, name: str) -> NDArray[Any]:
-        return self._columns[name]
+        """The columns with one number per sequence."""
+        columns = {}
+        for name in ("has_gold", "last", "choice", "label", "truncated"):
+            parts = [_values(batch.column(name)) for batch in self.batches]
+            columns[name] = np.concatenate(parts or [np.zeros(0, int)])
+        return columns
 
 
 @dataclass(frozen=True)
 class WithScores:
-    """Encoded examples with scores that were computed before: for each, one array a sequence."""
+    """Encoded examples with precomputed scores: for each example, one array per sequence."""
 
     encodings: Encodings
     scores: Sequence[Sequence[NDArray[np.float32]]]
@@ -160,11 +211,11 @@ class WithScores:
         return len(self.encodings)
 
     def __getitem__(self, number: int) -> Encoded:
-        one = self.encodings[number]
-        pairs = list(zip(one.sequences, self.scores[number], strict=True))
+        encoded = self.encodings[number]
+        pairs = list(zip(encoded.sequences, self.scores[number], strict=True))
         if any(len(tokens) != len(scores) for tokens, scores in pairs):
             raise ValueError(f"example {number}: its scores are of other tokens than are read now")
-        return replace(one, sequences=tuple(replace(tokens, given=scores) for tokens, scores in pairs))
+        return replace(encoded, sequences=tuple(replace(tokens, given=scores) for tokens, scores in pairs))
 
 
 @dataclass(frozen=True)
@@ -183,23 +234,23 @@ class _Lists:
 
 
 def _values(column: pa.Array) -> NDArray[Any]:
-    """A column of numbers without a copy; `to_numpy` would import pandas, which takes longer than all."""
+    """A column of numbers without a copy; `to_numpy` would import pandas, which is slow."""
     numbers = np.frombuffer(column.buffers()[1], dtype=str(column.type))
     return numbers[column.offset : column.offset + len(column)]
 
 
 def record_batches(encoded: Iterable[Encoded]) -> Iterator[pa.RecordBatch]:
-    """The examples in Arrow columns, some at a time."""
+    """The examples in Arrow columns, `ROWS` at a time."""
     stream = iter(encoded)
-    while some := list(islice(stream, ROWS)):
-        yield _record_batch(some)
+    while chunk := list(islice(stream, ROWS)):
+        yield _record_batch(chunk)
 
 
 def _record_batch(encoded: Sequence[Encoded]) -> pa.RecordBatch:
     rows = [
-        (one, tokens, number == len(one.sequences))
-        for one in encoded
-        for number, tokens in enumerate(one.sequences, 1)
+        (item, tokens, number == len(item.sequences))
+        for item in encoded
+        for number, tokens in enumerate(item.sequences, 1)
     ]
     sizes = [len(tokens) for _, tokens, _ in rows]
     ids = np.concatenate([tokens.input_ids for _, tokens, _ in rows])
@@ -211,9 +262,9 @@ def _record_batch(encoded: Sequence[Encoded]) -> pa.RecordBatch:
         _lists(spans, [3 * size for size in sizes]),
         [int(tokens.rationale is not None) for _, tokens, _ in rows],
         [int(last) for _, _, last in rows],
-        [int(one.choice) for one, _, _ in rows],
-        [NO_LABEL if one.label is None else one.label for one, _, _ in rows],
-        [one.truncated for one, _, _ in rows],
+        [int(item.choice) for item, _, _ in rows],
+        [NO_LABEL if item.label is None else item.label for item, _, _ in rows],
+        [item.truncated for item, _, _ in rows],
     ]
     return pa.record_batch(
         [pa.array(c, f.type) if isinstance(c, list) else c for c, f in zip(columns, SCHEMA, strict=True)],
@@ -231,65 +282,3 @@ def _flags(tokens: Tokens) -> NDArray[np.uint8]:
 def _lists(values: NDArray[Any], sizes: Sequence[int]) -> pa.ListArray:
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
     return pa.ListArray.from_arrays(pa.array(offsets), pa.array(values))
-
-
-def encode_all(
-    encoder: TextEncoder, examples: Sequence[Example], *, digest: str | None = None, progress: bool = False
-) -> Encodings:
-    """The examples in tokens; those of a known `digest` are kept on disk and not encoded a second time.
-
-    Memory stays flat where there is a cache: what is encoded is written as it comes, and mapped back.
-    """
-    folder = cache_folder() if digest is not None else None
-    stream = shown(encoder.stream(examples), len(examples), progress)
-    if folder is None:
-        return Encodings.of(stream)
-    entry = folder / "encodings" / cache_key(encoder, str(digest))
-    found = _opened(entry, len(examples))
-    if found is None and keep(
-        entry,
-        lambda draft: _write(draft, stream),
-        intact=lambda there: _opened(there, len(examples)) is not None,
-    ):
-        found = _opened(entry, len(examples))
-    return Encodings.of(encoder.stream(examples)) if found is None else found
-
-
-def _opened(entry: Path, examples: int) -> Encodings | None:
-    """What the cache has; None if there is nothing, or nothing in good order."""
-    try:
-        found = Encodings.read(entry / FILE)
-        return found if len(found) == examples else None
-    except (OSError, ValueError, pa.ArrowException):
-        return None
-
-
-def _write(folder: Path, encoded: Iterable[Encoded]) -> None:
-    with pa.OSFile(str(folder / FILE), "wb") as sink, pa.ipc.new_file(sink, SCHEMA) as writer:
-        for batch in record_batches(encoded):
-            writer.write_batch(batch)
-
-
-def cache_key(encoder: TextEncoder, digest: str) -> str:
-    """The same only for the same examples, tokenizer, settings and code."""
-    settings = {
-        "examples": digest,
-        "max_length": encoder.max_length,
-        "labels": [repr(label) for label in encoder.labels],
-        "separators": encoder.separators and encoder.tokenizer.sep_token_id,
-        "truncation": encoder.truncation,
-        "layout": asdict(encoder.layout),
-        "frame": asdict(encoder.frame),
-    }
-    key = hashlib.sha256(json.dumps(settings, sort_keys=True).encode())
-    key.update(encoder.tokenizer.backend_tokenizer.to_str().encode())
-    key.update(f"{tokenizers.__version__} {pa.__version__}".encode())
-    key.update(code_digest(*CODE).encode())
-    return key.hexdigest()
-
-
-def shown(encoded: Iterator[Encoded], total: int, progress: bool) -> Iterable[Encoded]:
-    """The stream, with its progress where it takes a while."""
-    if not progress or total < 10 * ROWS:
-        return encoded
-    return tracked(encoded, Progress("encoding", total=total))

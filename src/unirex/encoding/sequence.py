@@ -1,8 +1,8 @@
-"""One encoder input: truncation of its segments, and their tokens put together with the special tokens."""
+"""One encoder input: truncation of its segments, and assembly of their tokens with the special tokens."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -14,11 +14,13 @@ from numpy.typing import NDArray
 from unirex.data.example import CharSpan
 from unirex.encoding.batch import Tokens
 
-Places = NDArray[np.int64]
+TokenNumbers = NDArray[np.int64]  # of tokens in their segment
+LAST_BLANK = 0x3000  # no character beyond it is blank
+BLANK = np.array([chr(code).isspace() for code in range(LAST_BLANK + 1)] + [False])
 
 
 def share_out(lengths: Sequence[int], room: int) -> list[int]:
-    """How many tokens of each segment fit: the longest give way first.
+    """The number of tokens of each segment that fit: the longest are shortened first.
 
     >>> share_out([300, 20], 100), share_out([300, 200], 101), share_out([5, 6], 100)
     ([80, 20], [51, 50], [5, 6])
@@ -31,17 +33,17 @@ def share_out(lengths: Sequence[int], room: int) -> list[int]:
     return kept
 
 
-def head(length: int, room: int, gold: Places | None) -> Places:
+def head(length: int, room: int, gold: TokenNumbers | None) -> TokenNumbers:
     """The beginning."""
     return np.arange(min(length, room))
 
 
-def tail(length: int, room: int, gold: Places | None) -> Places:
+def tail(length: int, room: int, gold: TokenNumbers | None) -> TokenNumbers:
     """The end."""
     return np.arange(length)[max(0, length - room) :]
 
 
-def head_tail(length: int, room: int, gold: Places | None) -> Places:
+def head_tail(length: int, room: int, gold: TokenNumbers | None) -> TokenNumbers:
     """The beginning and the end, half each.
 
     >>> head_tail(10, 5, None).tolist()
@@ -52,13 +54,13 @@ def head_tail(length: int, room: int, gold: Places | None) -> Places:
     return np.concatenate([np.arange(room - room // 2), np.arange(length - room // 2, length)])
 
 
-def gold_aware(length: int, room: int, gold: Places | None) -> Places:
-    """The beginning if any gold token is in it, else the end: looks at what is to be found (SPEC A2.6)."""
+def gold_aware(length: int, room: int, gold: TokenNumbers | None) -> TokenNumbers:
+    """The beginning if it holds any gold token, else the end: uses the gold it should predict (SPEC A2.6)."""
     peek = gold is not None and len(gold) and gold.min() >= room
     return tail(length, room, gold) if peek else head(length, room, gold)
 
 
-POLICIES: dict[str, Callable[[int, int, Places | None], Places]] = {
+POLICIES: dict[str, Callable[[int, int, TokenNumbers | None], TokenNumbers]] = {
     "head": head,
     "tail": tail,
     "head_tail": head_tail,
@@ -71,10 +73,6 @@ TRUNCATIONS = {
     "windows": "read all of it, in overlapping windows",
     "gold_aware": "the beginning, or the end if only that has gold; peeks: for comparison with the paper",
 }
-
-
-LAST_BLANK = 0x3000  # no character beyond it is blank
-BLANK = np.array([chr(code).isspace() for code in range(LAST_BLANK + 1)] + [False])
 
 
 @dataclass(frozen=True)
@@ -102,19 +100,20 @@ class Piece:
         return ~BLANK[np.minimum(codes, LAST_BLANK + 1)]
 
     def gold(self, spans: Sequence[CharSpan]) -> NDArray[np.bool_]:
-        """Which tokens hold a gold character. Blanks are nobody's: they never make a token gold."""
+        """Which tokens hold a gold character that is not blank."""
         if not spans or not len(self):
             return np.zeros(len(self), dtype=bool)
         marked = np.zeros(len(self.text), dtype=bool)
         for start, end in spans:
             marked[start:end] = True
+        # Gold characters before each character: a token holds some where the count grows inside it.
         running = np.concatenate([[0], np.cumsum(marked & self.readable)])
         return running[self.offsets[:, 1]] > running[self.offsets[:, 0]]
 
 
 @dataclass(frozen=True)
 class Frame:
-    """The special tokens a tokenizer puts around and between segments, found by asking it."""
+    """The special tokens that a tokenizer puts around and between segments."""
 
     before: tuple[int, ...]
     between: tuple[int, ...]
@@ -122,22 +121,17 @@ class Frame:
 
     @classmethod
     def of(cls, tokenizer: Any) -> Frame:
-        """What stands around "a" and "b" when they are read as a pair."""
+        """The frame of a tokenizer: what it puts around "a" and "b" when given as a pair."""
         pair = tokenizer("a", "b").encodings[0]
-        owner = [None if special else number for number, special in _owners(pair)]
-        first, last = owner.index(0), len(owner) - owner[::-1].index(1)
-        middle = [place for place in range(first, last) if owner[place] is None]
-        return cls(
-            tuple(pair.ids[:first]), tuple(pair.ids[place] for place in middle), tuple(pair.ids[last:])
-        )
+        flags = zip(pair.sequence_ids, pair.special_tokens_mask, strict=True)
+        segment = [None if special else number for number, special in flags]
+        first, last = segment.index(0), len(segment) - segment[::-1].index(1)
+        between = [pair.ids[index] for index in range(first, last) if segment[index] is None]
+        return cls(tuple(pair.ids[:first]), tuple(between), tuple(pair.ids[last:]))
 
     def size(self, segments: int) -> int:
-        """Special tokens in a sequence of so many segments."""
+        """The number of special tokens in a sequence of this many segments."""
         return len(self.before) + len(self.between) * (segments - 1) + len(self.after)
-
-
-def _owners(encoding: Any) -> Iterator[tuple[int | None, int]]:
-    return zip(encoding.sequence_ids, encoding.special_tokens_mask, strict=True)
 
 
 class Assembly:
@@ -155,25 +149,25 @@ class Assembly:
             self._add(np.array([token], dtype=np.int32), special=True, selectable=token == selectable)
 
     def marker(self, piece: Piece) -> None:
-        """Words that are not the user's: never selected, never removed."""
+        """Fixed words of the layout, such as "Q:": never selected, never removed."""
         self._add(piece.ids)
 
     def segment(
         self,
         number: int,
         piece: Piece,
-        places: NDArray[np.int64],
+        read: TokenNumbers,
         *,
         selectable: bool,
         sliding: bool,
         gold: NDArray[np.bool_] | None,
     ) -> None:
-        """The tokens of a segment that stand at `places`."""
-        spans = np.empty((len(places), 3), dtype=np.int32)
+        """The tokens of a segment whose numbers are in `read`."""
+        spans = np.empty((len(read), 3), dtype=np.int32)
         spans[:, 0] = number
-        spans[:, 1:] = piece.offsets[places]
-        marked = None if gold is None else gold[places]
-        self._add(piece.ids[places], selectable=selectable, sliding=sliding, spans=spans, gold=marked)
+        spans[:, 1:] = piece.offsets[read]
+        marked = None if gold is None else gold[read]
+        self._add(piece.ids[read], selectable=selectable, sliding=sliding, spans=spans, gold=marked)
 
     def _add(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from unirex.errors import UserError
@@ -22,7 +23,7 @@ ALIASES = {
     "dlm": "dual-lm",
     "slm": "shared-lm",
 }
-POST_HOC = (  # explain any finished classifier; nothing to learn
+POST_HOC = (  # explain any trained classifier; have no parameters
     "gradient",
     "input-x-gradient",
     "integrated-gradients",
@@ -71,7 +72,7 @@ def extractor_name(name: str) -> str:
 
 
 def build_extractor(name: str, encoder_config: Any, options: dict[str, Any]) -> nn.Module:
-    """The extractor called `name`; an option it does not have is an error, not ignored."""
+    """The extractor called `name`; an unknown option is an error."""
     known = option_names(name)
     for key in options:
         if key not in known:
@@ -82,13 +83,11 @@ def build_extractor(name: str, encoder_config: Any, options: dict[str, Any]) -> 
 
 
 def option_names(name: str) -> list[str]:
-    """What can be set about an extractor."""
-    from inspect import signature
-
+    """The options of an extractor."""
     return [key for key in signature(EXTRACTORS[name]).parameters if key != "encoder_config"]
 
 
 def known_options(name: str, options: dict[str, Any]) -> dict[str, Any]:
-    """Those of the options that the extractor has."""
+    """The options that this extractor has, without the others."""
     known = option_names(name)
     return {key: value for key, value in options.items() if key in known}

@@ -1,8 +1,8 @@
 """A2R selector: a token scorer with a soft predictor beside the hard one, which sees every token a little.
 
-The hard predictor sees only the tokens that were selected, so the selector learns nothing about the others.
-The soft predictor averages the states of all tokens by the selector's scores: through it, every score gets
-gradient. Agreement between the two keeps them from going separate ways (SPEC C2).
+The hard predictor sees only the selected tokens, so the selector learns nothing about the others from it. The
+soft predictor averages the states of all tokens weighted by the scores, so every score gets a gradient. The
+objective `agreement` keeps the two predictors together (SPEC C2).
 """
 
 from __future__ import annotations
@@ -54,14 +54,14 @@ class A2RSelector(DualLM):
         self.soft_head = build_head("linear", encoder_config.hidden_size, classes)
 
     def soft_logits(self, full: Pass, scores: Tensor) -> Tensor:
-        """What the soft predictor answers [B, C], given the scores [D, T] of the whole texts."""
-        self._check(full)
+        """The logits of the soft predictor [B, C], given the scores [D, T] of the whole texts."""
+        self._check_classes(full)
         states = full.hidden if self.soft_reader is None else self.soft_reader.states(full)
         weights = soft_attention(scores, full.batch, pads=self.pads)
         pooled = (weights.to(states.dtype)[..., None] * states).sum(1)  # [D, H]
         return full.task.answer(full.batch, self.soft_head(pooled))
 
-    def _check(self, full: Pass) -> None:
+    def _check_classes(self, full: Pass) -> None:
         needed = full.task.head.out_features
         if self.classes != needed:
             raise UserError(
@@ -71,14 +71,14 @@ class A2RSelector(DualLM):
 
 
 def soft_attention(scores: Tensor, batch: Batch, *, pads: bool = False) -> Tensor:
-    """How much of the soft predictor's attention each token gets [D, T]; sums to 1 for each sequence.
+    """The weight of each token in the soft predictor's average [D, T]; sums to 1 for each sequence.
 
-    It goes to the tokens a rationale can hold. The others (special tokens, segments without rationale) are
-    seen by the hard predictor whatever is selected, so attending to them would be a way round the selection.
-    A sequence without any such token spreads it over all its tokens.
+    Only selectable tokens have weight. The others (special tokens, segments without rationale) are seen by
+    the hard predictor in any case, so attending to them would bypass the selection. A sequence without
+    selectable tokens is averaged over all its tokens.
     """
     if pads:
         return (scores * batch.attention_mask).softmax(-1)
     seen = torch.where(batch.selectable.any(-1, keepdim=True), batch.selectable, batch.attention_mask)
-    # Not -inf, as a sequence of padding alone would be all NaN; the weight is exactly 0 all the same.
+    # Not -inf, which would give NaN for a sequence of padding alone; the weight is exactly 0 anyway.
     return scores.masked_fill(~seen, torch.finfo(scores.dtype).min).softmax(-1)

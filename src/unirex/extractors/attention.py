@@ -1,4 +1,4 @@
-"""Attention: how much the encoder's last layer looks at each token."""
+"""Attention: how much the encoder's last layer attends to each token."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ WEIGHTS = 1 << 27  # attention weights of all layers and heads held at once
 class Attention(nn.Module):
     """Attention weights of one layer, averaged over heads; the target class makes no difference.
 
-    A token of a long text gets the mean over the windows it stands in.
+    A token of a long text gets the mean over the windows that contain it.
 
     Args:
         encoder_config: the encoder's configuration.
         layer: which one; negative numbers count from the last.
-        query: who looks: the first token (`cls`), or the `mean` over all tokens.
+        query: whose attention: that of the first token (`cls`), or the `mean` over all tokens.
     """
 
     def __init__(self, encoder_config: Any, *, layer: int = -1, query: str = "cls") -> None:
@@ -43,18 +43,18 @@ class Attention(nn.Module):
 
         def read(batch: Batch, embeds: Tensor) -> tuple[Tensor]:
             parts = torch.arange(len(embeds), device=embeds.device).split(at_once(task.encoder, batch))
-            return (torch.cat([self._looks(task, batch.rows(one), embeds[one]) for one in parts]),)
+            return (torch.cat([self._received(task, batch.rows(part), embeds[part]) for part in parts]),)
 
-        with torch.no_grad(), attention_given(task):
+        with torch.no_grad(), eager_attention(task):
             scores = in_chunks(task.encoder, full.rows, embeds, read)[0]  # [R, W, 1]
         return (scores if full.windows is None else full.windows.merge_states(scores)).squeeze(-1)
 
     def flow(self, layers: Sequence[Tensor]) -> Tensor:
-        """How much each token takes from each other [R, W, W], from every layer's mean over heads."""
+        """The attention of each token to each other [R, W, W], from every layer's mean over heads."""
         return layers[self.layer]
 
-    def _looks(self, task: TaskModel, batch: Batch, embeds: Tensor) -> Tensor:
-        """The row of the asked query, [R, W, 1]."""
+    def _received(self, task: TaskModel, batch: Batch, embeds: Tensor) -> Tensor:
+        """The attention each token receives from the query, [R, W, 1]."""
         present = batch.attention_mask
         flow = self.flow(attentions(task, batch, embeds))
         if self.query == "cls":
@@ -65,7 +65,7 @@ class Attention(nn.Module):
 
 
 def at_once(encoder: Any, batch: Batch) -> int:
-    """Sequences whose attention may be held together."""
+    """The number of sequences whose attention weights are held in memory together."""
     layers, heads = (getattr(encoder.config, f"num_{of}", 12) for of in ("hidden_layers", "attention_heads"))
     return max(1, WEIGHTS // (layers * heads * batch.input_ids.shape[1] ** 2))
 
@@ -73,39 +73,39 @@ def at_once(encoder: Any, batch: Batch) -> int:
 def attentions(task: TaskModel, batch: Batch, embeds: Tensor) -> list[Tensor]:
     """Every layer's attention, averaged over heads: [R, W, W] each."""
     output = task.encoded(batch, embeds)
-    found, encoder = getattr(output, "attentions", None), task.encoder
+    layers, encoder = getattr(output, "attentions", None), task.encoder
     width, limit = batch.input_ids.shape[1], full_attention_limit(encoder.config)
     sparse = limit is not None and width > limit
-    if sparse or not found or any(one is None or one.shape[-2:] != (width, width) for one in found):
+    if sparse or not layers or any(layer is None or layer.shape[-2:] != (width, width) for layer in layers):
         family = getattr(encoder.config, "model_type", type(encoder).__name__)
         raise UserError(
             f"{family} encoders do not say how much every token of such a text ({width} tokens) looks at "
             "every other, so there is no attention to show; use another extractor, as integrated-gradients."
         )
-    return [one.float().mean(1) for one in found]
+    return [layer.float().mean(1) for layer in layers]
 
 
 @contextmanager
-def attention_given(task: TaskModel) -> Iterator[None]:
-    """The encoder with the attention that can be looked at (fused attention cannot), then as it was."""
+def eager_attention(task: TaskModel) -> Iterator[None]:
+    """The encoder returning its attention weights (fused attention has none to return); restored after."""
     encoder, config = task.encoder, task.encoder.config
-    kind, given = getattr(config, "_attn_implementation", None), getattr(config, "output_attentions", False)
+    kind, before = getattr(config, "_attn_implementation", None), getattr(config, "output_attentions", False)
     switch = kind not in (None, "eager")
     if switch:
         encoder.set_attn_implementation("eager")
     try:
         config.output_attentions = True
-        with left_alone(task):
+        with hooks_removed(task):
             yield
     finally:
-        config.output_attentions = given
+        config.output_attentions = before
         if switch:
             encoder.set_attn_implementation(kind)
 
 
 @contextmanager
-def left_alone(model: nn.Module) -> Iterator[None]:
-    """Afterwards without the hooks, and the notes about them, that transformers leaves to collect outputs."""
+def hooks_removed(model: nn.Module) -> Iterator[None]:
+    """Remove, afterwards, the hooks and attributes that transformers adds in order to collect outputs."""
     before = [(module, set(module._forward_hooks), set(vars(module))) for module in model.modules()]
     try:
         yield

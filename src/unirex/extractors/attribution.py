@@ -1,4 +1,4 @@
-"""What all attribution algorithms share: attributions per embedding dimension, pooled to a token score."""
+"""The base of attribution algorithms: attributions per embedding dimension, pooled to a token score."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class Attribution(nn.Module):
         self.pooling = None if pooling == "sum" else build_head(pooling, width, 1)
 
     def prepare(self, task: TaskModel) -> None:
-        """To be called before a batch is run: all of its passes must use one kind of attention."""
+        """Switch attention if necessary, before a batch is run: all its passes must use the same kind."""
         if self.create_graph and torch.is_grad_enabled():
             allow_second_order(task)
 
     def forward(self, full: Pass, target: Tensor) -> Tensor:
-        """Scores [D, T] for the target class; gradients of the task model are computed even under no_grad."""
+        """Scores [D, T] for the target class; computes its gradients even under `no_grad`."""
         training = torch.is_grad_enabled()
         self.prepare(full.task)
         with torch.enable_grad(), nullcontext() if training else constant(full.task):
@@ -58,39 +58,39 @@ class Attribution(nn.Module):
 
 
 class FromBaseline(Attribution):
-    """An attribution of the way from the baseline to the text: it should add up to what the way changes."""
+    """An attribution relative to a baseline: it should add up to the difference F(x) - F(baseline)."""
 
     def convergence_delta(self, full: Pass, target: Tensor, scores: Tensor | None = None) -> Tensor:
-        """How far the attributions are from summing up to F(x) - F(baseline): [D], 0 is exact.
+        """The sum of the attributions minus F(x) - F(baseline): [D], 0 is exact.
 
-        `scores` [D, T], if they are at hand and plain sums, save computing the attributions again.
+        Existing `scores` [D, T] save computing the attributions again, if they are plain sums.
         """
         chosen = full.text_target(target)
         whole = full.text_logits.detach().gather(1, chosen[:, None]).squeeze(1)
         with torch.no_grad():
-            nothing = target_logits(full.task, full.batch, baseline(full), chosen)
+            empty = target_logits(full.task, full.batch, baseline(full), chosen)
         if scores is not None and self.pooling is None:
-            return scores.sum(-1) - (whole - nothing)
+            return scores.sum(-1) - (whole - empty)
         with torch.enable_grad():
             attributions = self.attribute(full, chosen, create_graph=False).detach()
-        return attributions.sum((-2, -1)) - (whole - nothing)
+        return attributions.sum((-2, -1)) - (whole - empty)
 
 
 @contextmanager
 def constant(model: nn.Module) -> Iterator[None]:
-    """The model with constant weights: passes keep nothing for gradients nobody asks for."""
-    learning = [one for one in model.parameters() if one.requires_grad]
-    for parameter in learning:
+    """The model with constant weights: passes keep no activations for gradients of the weights."""
+    trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    for parameter in trained:
         parameter.requires_grad_(False)
     try:
         yield
     finally:
-        for parameter in learning:
+        for parameter in trained:
             parameter.requires_grad_()
 
 
 def allow_second_order(task: TaskModel) -> None:
-    """Switch to the attention that has second derivatives (fused attention has none) and say so."""
+    """Switch to the attention that has second derivatives (fused attention has none), with a warning."""
     encoder = task.encoder
     if encoder.config._attn_implementation != "eager":
         log.warning("attention switched to 'eager': create_graph needs second derivatives")
@@ -103,18 +103,18 @@ def embeddings(full: Pass) -> Tensor:
 
 
 def baseline(full: Pass) -> Tensor:
-    """The text that says nothing: padding everywhere but at special tokens, which stay: [D, T, H]."""
+    """The empty text: padding everywhere except at special tokens, which stay: [D, T, H]."""
     pad = full.batch.input_ids.new_tensor(full.task.encoder.config.pad_token_id or 0)
     return torch.where(full.batch.special[..., None], full.embeds, full.task.embed(pad))
 
 
 def target_logits(task: TaskModel, batch: Batch, embeds: Tensor, target: Tensor) -> Tensor:
-    """The explained quantity: of every sequence the logit `target` [D] names, [D]."""
+    """The explained quantity: the logit of every sequence that `target` [D] names, [D]."""
     return task(batch, embeds).gather(1, target[:, None]).squeeze(1)
 
 
 def input_gradient(full: Pass, embeds: Tensor, target: Tensor, *, create_graph: bool) -> Tensor:
-    """How the target logit changes with each word embedding: [D, T, H]."""
+    """The gradient of the target logit by each word embedding: [D, T, H]."""
     return line_gradient(full, None, embeds, [(1.0, 1.0)], target, create_graph=create_graph)
 
 
@@ -127,7 +127,7 @@ def line_gradient(
     *,
     create_graph: bool,
 ) -> Tensor:
-    """The weighted sum of gradients at points between two texts: [D, T, H].
+    """The weighted sum of gradients at points on the line between two texts: [D, T, H].
 
     Args:
         full: the batch.
@@ -152,7 +152,7 @@ def path_gradient(
     *,
     create_graph: bool,
 ) -> Tensor:
-    """The weighted sum of gradients at points that each text has for itself: [D, T, H].
+    """The weighted sum of gradients at points of its own for each text: [D, T, H].
 
     The points of all texts are rows like any others: sorted by length, run in chunks of bounded size.
 
@@ -168,7 +168,7 @@ def path_gradient(
     if not create_graph:  # constants: the line need not be tied to the embedding matrix
         end, start = end.detach(), None if start is None else start.detach()
     texts = torch.arange(len(target), device=target.device).repeat(len(points))  # [S*D]
-    points, weights = (one.expand(-1, len(target)).reshape(-1, 1, 1) for one in (points, weights))
+    points, weights = (values.expand(-1, len(target)).reshape(-1, 1, 1) for values in (points, weights))
     total = torch.zeros_like(end)
     chunks = chunked(full.task.encoder, full.batch.lengths()[texts], end.shape[1])
     for rows, width in chunks.chunks:

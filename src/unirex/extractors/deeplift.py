@@ -1,4 +1,4 @@
-"""DeepLIFT: differences to the baseline, carried back through the network by captum's rules."""
+"""DeepLIFT: differences to the baseline, propagated back through the network by captum's rules."""
 
 from __future__ import annotations
 
@@ -13,33 +13,19 @@ from unirex.extractors.attribution import FromBaseline, baseline, embeddings
 from unirex.models.task import Pass, TaskModel, chunked, pad_right
 
 
-class _FromEmbeddings(nn.Module):
-    """The task model as a function of embeddings; captum doubles what it is given."""
-
-    def __init__(self, task: TaskModel, batch: Batch) -> None:
-        super().__init__()
-        self.task = task
-        self.batch = batch
-
-    def forward(self, embeds: Tensor) -> Tensor:
-        texts = len(self.batch.input_ids)
-        several = torch.arange(texts, device=embeds.device).repeat(len(embeds) // texts)
-        return self.task(self.batch.rows(several), embeds)
-
-
 class DeepLift(FromBaseline):
     """captum's DeepLift on word embeddings.
 
-    Its rules reach only activations that are modules captum knows; elsewhere (attention, layer norm, GELU)
-    it is gradient × difference to the baseline, so its scores need not add up; `convergence_delta` says by
-    how much (SPEC A5).
+    Its rules apply only to activations that are modules known to captum; elsewhere (attention, layer norm,
+    GELU) it is gradient × difference to the baseline, so its scores need not add up; `convergence_delta`
+    measures by how much (SPEC A5).
 
     Args:
         encoder_config: the encoder's configuration.
         pooling: as in `Attribution`.
     """
 
-    approximate = True  # how far its scores are from adding up is told with every explanation
+    approximate = True  # explanations state by how much its scores fail to add up
 
     def __init__(self, encoder_config: object, *, pooling: str = "sum") -> None:
         super().__init__(encoder_config, pooling=pooling)
@@ -55,9 +41,23 @@ class DeepLift(FromBaseline):
         for rows, width in chunked(full.task.encoder, batch.lengths(), embeds.shape[1]).chunks:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # it announces its hooks on every call
-                found = Captum(_FromEmbeddings(full.task, batch.rows(rows, width))).attribute(
+                attributions = Captum(_FromEmbeddings(full.task, batch.rows(rows, width))).attribute(
                     embeds[rows, :width], baselines=start[rows, :width], target=target[rows]
                 )
-            parts.append(pad_right(found, embeds.shape[1]))
+            parts.append(pad_right(attributions, embeds.shape[1]))
             order.append(rows)
         return torch.cat(parts)[torch.cat(order).argsort()]
+
+
+class _FromEmbeddings(nn.Module):
+    """The task model as a function of embeddings; captum doubles what it is given."""
+
+    def __init__(self, task: TaskModel, batch: Batch) -> None:
+        super().__init__()
+        self.task = task
+        self.batch = batch
+
+    def forward(self, embeds: Tensor) -> Tensor:
+        texts = len(self.batch.input_ids)
+        repeated = torch.arange(texts, device=embeds.device).repeat(len(embeds) // texts)
+        return self.task(self.batch.rows(repeated), embeds)

@@ -1,4 +1,4 @@
-"""Given: scores that were computed before training, by somebody else."""
+"""Given: scores that were computed before training, by another system."""
 
 from __future__ import annotations
 

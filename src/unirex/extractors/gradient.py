@@ -11,8 +11,8 @@ from unirex.models.task import Pass
 class Gradient(Attribution):
     """The absolute gradient, so its scores are never negative (SPEC A5).
 
-    With signs its sum over dimensions is 0 wherever a layer norm follows the embeddings, as that takes off
-    what all dimensions have in common.
+    With signs, the sum over dimensions would be 0 wherever a layer norm follows the embeddings, as that
+    subtracts the mean over dimensions.
     """
 
     def attribute(self, full: Pass, target: Tensor, *, create_graph: bool) -> Tensor:

@@ -17,7 +17,7 @@ from unirex.models.task import Pass
 class GradientShap(FromBaseline):
     """captum's GradientShap with one baseline: the mean of (e - e') · gradient at chance points between.
 
-    Chance belongs to the text and the seed: neither padding nor the other texts of a batch change a score.
+    Random numbers depend on the text and the seed only: neither padding nor other texts change a score.
 
     Args:
         encoder_config: the encoder's configuration.
@@ -54,19 +54,20 @@ class GradientShap(FromBaseline):
         return total
 
     def draws(self, full: Pass) -> Iterator[tuple[Tensor, Tensor]]:
-        """Ends of lines [D, T, H] and points on them [S, D]: one end without noise, else one a sample."""
-        embeds, chance = embeddings(full), text_generators(self.seed, full.batch)
-        points = torch.stack([torch.rand(self.samples, generator=one) for one in chance], dim=1).to(embeds)
+        """Ends of lines [D, T, H] and points on them [S, D]; with noise, one end for each sample."""
+        embeds, generators = embeddings(full), text_generators(self.seed, full.batch)
+        columns = [torch.rand(self.samples, generator=generator) for generator in generators]
+        points = torch.stack(columns, dim=1).to(embeds)
         if not self.stdev:
             yield embeds, points
             return
         for point in points:
-            yield embeds + self.stdev * noise(full, chance).to(embeds), point[None]
+            yield embeds + self.stdev * noise(full, generators).to(embeds), point[None]
 
 
-def noise(full: Pass, chance: list[torch.Generator]) -> Tensor:
+def noise(full: Pass, generators: list[torch.Generator]) -> Tensor:
     """Standard normal numbers for every embedding of every text, 0 at padding: [D, T, H]."""
-    made = torch.zeros(full.embeds.shape)
-    for row, (length, one) in enumerate(zip(full.batch.lengths().tolist(), chance, strict=True)):
-        made[row, :length] = torch.randn(length, made.shape[-1], generator=one)
-    return made
+    numbers = torch.zeros(full.embeds.shape)
+    for row, (length, generator) in enumerate(zip(full.batch.lengths().tolist(), generators, strict=True)):
+        numbers[row, :length] = torch.randn(length, numbers.shape[-1], generator=generator)
+    return numbers

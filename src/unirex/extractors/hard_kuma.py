@@ -1,7 +1,7 @@
-"""HardKuma: a selector whose gates are exactly 0 or 1 with some probability, and still have gradient.
+"""HardKuma: a selector whose gates are exactly 0 or 1 with some probability, and still have gradients.
 
-Every token has a Kumaraswamy(a, b) variable on (0, 1), stretched to (-0.1, 1.1) and cut to [0, 1]: what was
-stretched over an end is exactly 0 or 1 (Bastings et al. 2019; SPEC C6).
+Every token has a Kumaraswamy(a, b) variable on (0, 1), stretched to (-0.1, 1.1) and clamped to [0, 1]: the
+mass that is stretched beyond an end becomes exactly 0 or 1 (Bastings et al. 2019; SPEC C6).
 """
 
 from __future__ import annotations
@@ -21,87 +21,15 @@ from unirex.models.task import Pass
 
 LOW, HIGH = -0.1, 1.1  # SPEC C6
 SMALLEST, LARGEST = 1e-6, 100.0  # of a and b, SPEC C6
-MARGIN = 1e-3  # samples are never from further out in the tails, SPEC C6
-MULTIPLIERS = 1e-12, 5.0  # the least and the most a multiplier can be, SPEC C6 (FRESH)
-
-
-@dataclass(frozen=True)
-class Kuma:
-    """The gates of every token as random variables; each figure is computed once."""
-
-    a: Tensor  # [D, T]
-    b: Tensor  # [D, T]
-
-    @cached_property
-    def prob_zero(self) -> Tensor:  # [D, T]
-        """How likely the gate is exactly 0."""
-        return -torch.expm1(self._log_survival(-LOW / (HIGH - LOW)))
-
-    @cached_property
-    def prob_one(self) -> Tensor:  # [D, T]
-        """How likely the gate is exactly 1."""
-        return self._log_survival((1 - LOW) / (HIGH - LOW)).exp()
-
-    @property
-    def prob_inside(self) -> Tensor:  # [D, T]
-        """How likely the gate is neither."""
-        return 1 - self.prob_zero - self.prob_one
-
-    @property
-    def prob_open(self) -> Tensor:  # [D, T]
-        """How likely the gate is not 0: the token is selected."""
-        return 1 - self.prob_zero
-
-    @property
-    def mean(self) -> Tensor:  # [D, T]
-        """The mean before stretching, always inside (0, 1): a gate at test where neither end is likely."""
-        a, b = self.a.double(), self.b.double()  # 1 / a is up to a million
-        logs = torch.lgamma(1 + 1 / a) + torch.lgamma(b) - torch.lgamma(1 + 1 / a + b)
-        return (b * logs.exp()).to(self.a.dtype)
-
-    @property
-    def likeliest(self) -> Tensor:  # [D, T]
-        """The gates at test: 0, 1 or the mean, whichever of the three cases is most likely."""
-        ends = (self.prob_one > self.prob_zero).to(self.a.dtype)
-        inside = (self.prob_inside > self.prob_zero) & (self.prob_inside > self.prob_one)
-        return torch.where(inside, self.mean, ends)
-
-    def scores(self) -> Tensor:
-        """Scores [D, T]: above 0 exactly where `likeliest` is not 0."""
-        return torch.maximum(self.prob_one, self.prob_inside) - self.prob_zero
-
-    def sample(self) -> Tensor:
-        """Gates [D, T] by chance; where one is inside (0, 1), gradient flows to its a and b."""
-        chance = torch.empty_like(self.a).uniform_(MARGIN, 1 - MARGIN)
-        return self.quantile(chance)
-
-    def quantile(self, chance: Tensor) -> Tensor:
-        """The gate that is not exceeded with this probability, any shape that goes with [D, T]."""
-        # (1 - (1 - u)^(1/b))^(1/a), in logarithms
-        unstretched = (log1mexp(torch.log1p(-chance) / self.b) / self.a).exp()
-        return (LOW + (HIGH - LOW) * unstretched).clamp(0, 1)
-
-    def _log_survival(self, place: float) -> Tensor:
-        """Log of P(unstretched > place), b log(1 - place^a)."""
-        return self.b * log1mexp(self.a * math.log(place))
-
-
-def log1mexp(negative: Tensor) -> Tensor:
-    """log(1 - exp(x)) for x < 0, exact near both ends.
-
-    >>> log1mexp(torch.tensor([-1e-6, -0.6931472, -30.0])).exp()  # 1 - exp(x)
-    tensor([1.0000e-06, 5.0000e-01, 1.0000e+00])
-    """
-    middle = -math.log(2)
-    near, far = negative.clamp(min=middle), negative.clamp(max=middle)  # each where it is finite
-    return torch.where(negative > middle, torch.log(-torch.expm1(near)), torch.log1p(-torch.exp(far)))
+MARGIN = 1e-3  # samples are not drawn from further out in the tails, SPEC C6
+MULTIPLIERS = 1e-12, 5.0  # smallest and largest multiplier, SPEC C6 (FRESH)
 
 
 class HardKuma(OwnEncoder):
     """A selector with an encoder of its own and two numbers, a and b, for every token.
 
-    It also keeps what the objective `sparsity` learns: two multipliers that grow while more is selected than
-    asked for (and shrink while less is, without the objective's `hinge`).
+    It also holds the multipliers of the objective `sparsity`: they grow while more is selected than the
+    target (and, without the objective's `hinge`, shrink while less is).
 
     Args:
         encoder_config: the encoder's configuration; the pretrained weights are put in when training starts.
@@ -133,20 +61,89 @@ class HardKuma(OwnEncoder):
 
     def gates(self, full: Pass) -> Kuma:
         """The gates of every token of the whole texts."""
-        shape = F.softplus(self.head(self.states(full)).float())  # in full precision: powers of powers
+        shape = F.softplus(self.head(self.states(full)).float())  # in full precision, for powers of powers
         return Kuma(*shape.clamp(SMALLEST, LARGEST).unbind(-1))
 
     def forward(self, full: Pass, target: Tensor) -> Tensor:
         """Scores [D, T] from -1 to 1: above 0 where the gate is most likely open."""
         return self.gates(full).scores()
 
-    @torch.no_grad()
-    def _follow(self, violations: Tensor) -> None:
-        self.average.lerp_(violations.to(self.average.dtype), 1 - self.decay)
-        self.lagrange.mul_((self.rate * self.average).exp()).clamp_(*MULTIPLIERS)
-
     def constrain(self, violations: Tensor) -> Tensor:
-        """The multipliers [2] of two constraints, given by how much each is violated [2]; trains them too."""
+        """The multipliers [2] of the two constraints, updated by how much each is violated [2]."""
         if self.training and torch.is_grad_enabled():
-            self._follow(violations.detach())
-        return self.lagrange.clone()  # the graph keeps it, and the next step changes it
+            with torch.no_grad():
+                self.average.lerp_(violations.to(self.average.dtype), 1 - self.decay)
+                self.lagrange.mul_((self.rate * self.average).exp()).clamp_(*MULTIPLIERS)
+        return self.lagrange.clone()  # a copy, as the next step changes what this graph keeps
+
+
+@dataclass(frozen=True)
+class Kuma:
+    """The gates of every token as random variables."""
+
+    a: Tensor  # [D, T]
+    b: Tensor  # [D, T]
+
+    @cached_property
+    def prob_zero(self) -> Tensor:  # [D, T]
+        """The probability that the gate is exactly 0."""
+        return -torch.expm1(self._log_survival(-LOW / (HIGH - LOW)))
+
+    @cached_property
+    def prob_one(self) -> Tensor:  # [D, T]
+        """The probability that the gate is exactly 1."""
+        return self._log_survival((1 - LOW) / (HIGH - LOW)).exp()
+
+    @property
+    def prob_inside(self) -> Tensor:  # [D, T]
+        """The probability that the gate is neither."""
+        return 1 - self.prob_zero - self.prob_one
+
+    @property
+    def prob_open(self) -> Tensor:  # [D, T]
+        """The probability that the gate is not 0: the token is selected."""
+        return 1 - self.prob_zero
+
+    @property
+    def mean(self) -> Tensor:  # [D, T]
+        """The mean before stretching, always inside (0, 1): the gate at test where neither end is likely."""
+        a, b = self.a.double(), self.b.double()  # 1 / a is up to a million
+        logs = torch.lgamma(1 + 1 / a) + torch.lgamma(b) - torch.lgamma(1 + 1 / a + b)
+        return (b * logs.exp()).to(self.a.dtype)
+
+    @property
+    def likeliest(self) -> Tensor:  # [D, T]
+        """The gates at test: 0, 1 or the mean, whichever of the three cases is most likely."""
+        ends = (self.prob_one > self.prob_zero).to(self.a.dtype)
+        inside = (self.prob_inside > self.prob_zero) & (self.prob_inside > self.prob_one)
+        return torch.where(inside, self.mean, ends)
+
+    def scores(self) -> Tensor:
+        """Scores [D, T]: above 0 exactly where `likeliest` is not 0."""
+        return torch.maximum(self.prob_one, self.prob_inside) - self.prob_zero
+
+    def sample(self) -> Tensor:
+        """Random gates [D, T]; where one is inside (0, 1), gradients flow to its a and b."""
+        chance = torch.empty_like(self.a).uniform_(MARGIN, 1 - MARGIN)
+        return self.quantile(chance)
+
+    def quantile(self, chance: Tensor) -> Tensor:
+        """The gate that is not exceeded with this probability, any shape that goes with [D, T]."""
+        # (1 - (1 - u)^(1/b))^(1/a), in logarithms
+        unstretched = (log1mexp(torch.log1p(-chance) / self.b) / self.a).exp()
+        return (LOW + (HIGH - LOW) * unstretched).clamp(0, 1)
+
+    def _log_survival(self, value: float) -> Tensor:
+        """Log of P(unstretched > value), b log(1 - value^a)."""
+        return self.b * log1mexp(self.a * math.log(value))
+
+
+def log1mexp(negative: Tensor) -> Tensor:
+    """log(1 - exp(x)) for x < 0, exact near both ends.
+
+    >>> log1mexp(torch.tensor([-1e-6, -0.6931472, -30.0])).exp()  # 1 - exp(x)
+    tensor([1.0000e-06, 5.0000e-01, 1.0000e+00])
+    """
+    middle = -math.log(2)
+    near, far = negative.clamp(min=middle), negative.clamp(max=middle)  # each branch where it is finite
+    return torch.where(negative > middle, torch.log(-torch.expm1(near)), torch.log1p(-torch.exp(far)))

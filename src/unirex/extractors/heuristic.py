@@ -1,4 +1,4 @@
-"""Extractors that look at no model: random, gold, and the opposite of gold (the paper's ablations)."""
+"""Extractors that use no model: random, gold, and the opposite of gold (the paper's ablations)."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Random(nn.Module):
         """Scores [D, T]; padding does not change them."""
         batch = full.batch
         scores = torch.zeros(batch.input_ids.shape)
-        lengths = batch.lengths().tolist()
-        for row, (chance, length) in enumerate(zip(text_generators(self.seed, batch), lengths, strict=True)):
-            scores[row, :length] = torch.randn(length, generator=chance)
+        rows = zip(text_generators(self.seed, batch), batch.lengths().tolist(), strict=True)
+        for row, (generator, length) in enumerate(rows):
+            scores[row, :length] = torch.randn(length, generator=generator)
         return scores.to(batch.input_ids.device)
 
 

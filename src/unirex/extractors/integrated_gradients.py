@@ -1,4 +1,4 @@
-"""Integrated Gradients: each token's share in the way from a text that says nothing to this text."""
+"""Integrated Gradients: each token's share in the change from an empty text to this text."""
 
 from __future__ import annotations
 
@@ -11,17 +11,6 @@ from torch import Tensor
 from unirex.errors import UserError
 from unirex.extractors.attribution import FromBaseline, baseline, embeddings, line_gradient
 from unirex.models.task import Pass
-
-
-@cache
-def quadrature(steps: int) -> tuple[tuple[float, float], ...]:
-    """Gauss-Legendre points and weights on [0, 1], as captum's default.
-
-    >>> [(round(point, 3), round(weight, 3)) for point, weight in quadrature(2)]
-    [(0.211, 0.5), (0.789, 0.5)]
-    """
-    points, weights = leggauss(steps)
-    return tuple((float(1 + p) / 2, float(w) / 2) for p, w in zip(points, weights, strict=True))
 
 
 class IntegratedGradients(FromBaseline):
@@ -46,3 +35,14 @@ class IntegratedGradients(FromBaseline):
         """(e - e') · mean gradient on the line, [D, T, H]; exactly 0 at special tokens."""
         embeds, start, line = embeddings(full), baseline(full), quadrature(self.steps)
         return (embeds - start) * line_gradient(full, start, embeds, line, target, create_graph=create_graph)
+
+
+@cache
+def quadrature(steps: int) -> tuple[tuple[float, float], ...]:
+    """Gauss-Legendre points and weights on [0, 1], as captum's default.
+
+    >>> [(round(point, 3), round(weight, 3)) for point, weight in quadrature(2)]
+    [(0.211, 0.5), (0.789, 0.5)]
+    """
+    points, weights = leggauss(steps)
+    return tuple((float(1 + p) / 2, float(w) / 2) for p, w in zip(points, weights, strict=True))

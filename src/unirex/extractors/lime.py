@@ -1,4 +1,4 @@
-"""LIME: a linear model fitted to the answers to random parts of the text, the nearer the more they count."""
+"""LIME: a linear model fitted to the logits of random parts of the text, weighted by similarity."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from torch import Tensor
 
 from unirex.errors import UserError
 from unirex.extractors.masking import Surrogate
-from unirex.perturb import Removal
 
 
 class Lime(Surrogate):
@@ -34,7 +33,7 @@ class Lime(Surrogate):
         seed: int = 0,
         kernel_width: float = 25.0,  # of the authors' code
         ridge: float = 1.0,  # of the authors' code
-        removal: Removal = "attention_mask",
+        removal: str = "attention_mask",
         target: str = "logit",
         mask_token_id: int | None = None,
     ) -> None:
@@ -44,11 +43,11 @@ class Lime(Surrogate):
             raise UserError(f"lime: kernel_width {kernel_width} and ridge {ridge} must both be above 0.")
         self.kernel_width, self.ridge = kernel_width, ridge
 
-    def sample(self, tokens: int, chance: torch.Generator) -> tuple[Tensor, Tensor]:
-        """The whole text, then views without 1 to all of its tokens, every number as likely."""
-        gone = torch.randint(1, max(tokens, 1) + 1, (self.samples - 1, 1), generator=chance)
-        places = torch.rand(self.samples - 1, tokens, generator=chance).argsort(-1).argsort(-1)
-        kept = torch.cat([torch.ones(1, tokens, dtype=torch.bool), places >= gone])
+    def sample(self, tokens: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+        """The whole text, then views without 1 to all of its tokens, each number equally likely."""
+        removed = torch.randint(1, max(tokens, 1) + 1, (self.samples - 1, 1), generator=generator)
+        ranks = torch.rand(self.samples - 1, tokens, generator=generator).argsort(-1).argsort(-1)
+        kept = torch.cat([torch.ones(1, tokens, dtype=torch.bool), ranks >= removed])
         return kept, proximity(kept, self.kernel_width)
 
     def fit(self, kept: Tensor, weights: Tensor, values: Tensor) -> Tensor:
@@ -57,7 +56,7 @@ class Lime(Surrogate):
 
 
 def proximity(kept: Tensor, width: float) -> Tensor:
-    """How much views [S, n] count: 1 for the whole text, less with the cosine distance to it: [S].
+    """The weights of views [S, n]: 1 for the whole text, less with the cosine distance to it: [S].
 
     >>> proximity(torch.tensor([[True, True], [True, False]]), 25.0)
     tensor([1.0000, 0.5034], dtype=torch.float64)
@@ -67,7 +66,7 @@ def proximity(kept: Tensor, width: float) -> Tensor:
 
 
 def weighted_ridge(inputs: Tensor, weights: Tensor, values: Tensor, ridge: float) -> Tensor:
-    """The coefficients [n] that answer best for inputs [S, n] with these weights [S]."""
+    """The coefficients [n] of a weighted ridge regression on inputs [S, n] with weights [S]."""
     share = (weights / weights.sum())[:, None]
     inputs, values = inputs - (share * inputs).sum(0), values - (share[:, 0] * values).sum()
     weighted = weights[:, None] * inputs  # [S, n]

@@ -1,4 +1,4 @@
-"""What the task model answers when words are hidden: shared by occlusion, LIME and KernelSHAP."""
+"""The base of extractors that remove tokens and watch the prediction: occlusion, LIME, KernelSHAP."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from torch import Tensor, nn
 from unirex.encoding.batch import Batch
 from unirex.errors import UserError, unknown
 from unirex.models.task import Pass
-from unirex.perturb import Perturber, Removal
+from unirex.perturb import Perturber
 
 TARGETS = ("logit", "probability")
-VIEWS = 1 << 22  # tokens of the views that are laid out at once
+VIEWS = 1 << 22  # tokens of the views that are built at once
 
 
 class Masking(nn.Module):
-    """Token scores from answers to the text with some of its tokens removed; there is nothing to train.
+    """Token scores from predictions for the text with some tokens removed; there is nothing to train.
 
     Args:
         encoder_config: the encoder's configuration.
@@ -31,7 +31,7 @@ class Masking(nn.Module):
         self,
         encoder_config: Any,
         *,
-        removal: Removal = "attention_mask",
+        removal: str = "attention_mask",
         target: str = "logit",
         mask_token_id: int | None = None,
     ) -> None:
@@ -47,8 +47,8 @@ class Masking(nn.Module):
         self.target = target
 
     def forward(self, full: Pass, target: Tensor) -> Tensor:
-        """Scores [D, T], 0 where nothing can be selected. They are constants for whoever trains."""
-        _ = full.text_logits  # kept for everybody: it must know the gradient that others may ask for
+        """Scores [D, T], 0 at tokens that are not selectable; constants in training."""
+        _ = full.text_logits  # computed here, outside no_grad, as losses may need its gradient
         with torch.no_grad():
             return self.score(full, full.text_target(target))
 
@@ -57,9 +57,9 @@ class Masking(nn.Module):
         raise NotImplementedError
 
     def values(self, full: Pass, target: Tensor, kept: Tensor) -> Tensor:
-        """What is explained, of views that keep these tokens [V, D, T]: [V, D]."""
+        """The explained quantity for views that keep these tokens [V, D, T]: [V, D]."""
         parts = kept.split(max(1, VIEWS // max(1, kept[0].numel())))
-        return self.explained(full, target, torch.cat([self.perturber.logits(full, one) for one in parts]))
+        return self.explained(full, target, torch.cat([self.perturber.logits(full, part) for part in parts]))
 
     def explained(self, full: Pass, target: Tensor, logits: Tensor) -> Tensor:
         """The target's logit or probability [..., D] among logits [..., D, C]."""
@@ -73,9 +73,9 @@ class Masking(nn.Module):
 
 
 class Surrogate(Masking):
-    """A linear model that answers like the task model around one text; its coefficients are the scores.
+    """A linear model that approximates the task model around one text; its coefficients are the scores.
 
-    A subclass says which views of a text are asked for, and how the coefficients are fitted to the answers.
+    A subclass says which views of a text are run, and how the coefficients are fitted to the results.
 
     Args:
         encoder_config: the encoder's configuration.
@@ -92,39 +92,42 @@ class Surrogate(Masking):
         """The coefficients at the tokens they belong to: [D, T]."""
         batch = full.batch
         scores = torch.zeros(batch.input_ids.shape)
-        places = [row.nonzero().flatten() for row in batch.selectable.cpu()]
-        chance = text_generators(self.seed, batch)
-        made = [self.sample(len(where), one) for where, one in zip(places, chance, strict=True)]
-        kept = views([masks for masks, _ in made], places, batch.input_ids.shape[1])
+        selectable = [row.nonzero().flatten() for row in batch.selectable.cpu()]  # token numbers of each text
+        generators = text_generators(self.seed, batch)
+        samples = [
+            self.sample(len(tokens), generator)
+            for tokens, generator in zip(selectable, generators, strict=True)
+        ]
+        kept = views([masks for masks, _ in samples], selectable, batch.input_ids.shape[1])
         values = self.values(full, target, kept.to(batch.input_ids.device)).cpu().double()
-        for row, (where, (masks, weights)) in enumerate(zip(places, made, strict=True)):
-            if len(where):
-                answers = values[: len(masks), row]
-                scores[row, where] = self.fit(masks.double(), weights, answers).float()
+        for row, (tokens, (masks, weights)) in enumerate(zip(selectable, samples, strict=True)):
+            if len(tokens):
+                fitted = self.fit(masks.double(), weights, values[: len(masks), row])
+                scores[row, tokens] = fitted.float()
         return scores.to(batch.input_ids.device)
 
-    def sample(self, tokens: int, chance: torch.Generator) -> tuple[Tensor, Tensor]:
-        """Views of a text with so many tokens to choose from: what they keep [S, n], their weights [S]."""
+    def sample(self, tokens: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+        """Views of a text with this many selectable tokens: masks of kept tokens [S, n], weights [S]."""
         raise NotImplementedError
 
     def fit(self, kept: Tensor, weights: Tensor, values: Tensor) -> Tensor:
-        """Coefficients [n] for the answers `values` [S]."""
+        """The coefficients [n] that fit the values [S] of the views best."""
         raise NotImplementedError
 
 
-def views(masks: Sequence[Tensor], places: Sequence[Tensor], width: int) -> Tensor:
+def views(masks: Sequence[Tensor], selectable: Sequence[Tensor], width: int) -> Tensor:
     """Masks over the selectable tokens of each text as views of a batch [V, D, T].
 
-    A text with fewer masks than others is seen whole there, which costs nothing.
+    A text with fewer masks than others is whole in the remaining views; whole texts are not run again.
     """
     kept = torch.ones(max(map(len, masks)), len(masks), width, dtype=torch.bool)
-    for row, (some, where) in enumerate(zip(masks, places, strict=True)):
-        kept[: len(some), row, where] = some
+    for row, (text_masks, tokens) in enumerate(zip(masks, selectable, strict=True)):
+        kept[: len(text_masks), row, tokens] = text_masks
     return kept
 
 
 def others(full: Pass) -> Tensor:
-    """What each choice is up against: log of the summed odds of the other choices, whole, [D, 1]."""
+    """Log of the summed odds of the other choices, from the whole texts, for each choice: [D, 1]."""
     batch = full.batch
     answers = full.logits[batch.example]  # [D, C]
     own = torch.arange(answers.shape[-1], device=answers.device) == batch.choice[:, None]  # type: ignore[index]
@@ -132,7 +135,7 @@ def others(full: Pass) -> Tensor:
 
 
 def text_generators(seed: int, batch: Batch) -> list[torch.Generator]:
-    """A source of chance for every sequence, the same wherever the same tokens are seen."""
+    """A random generator for every sequence: the same for the same tokens in any batch."""
     lengths = batch.lengths().tolist()
     rows = zip(batch.input_ids.tolist(), lengths, strict=True)
     return [_generator(seed, tokens[:length]) for tokens, length in rows]
@@ -146,7 +149,7 @@ def _generator(seed: int, tokens: list[int]) -> torch.Generator:
 
 
 def check_count(what: str, value: object) -> int:
-    """A number of things to draw."""
+    """The value, if it is a whole number above 0."""
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise UserError(f"{what} {value!r} must be a whole number above 0.")
     return value

@@ -1,4 +1,4 @@
-"""Occlusion (leave one out): what the target loses when a token is taken away."""
+"""Occlusion (leave one out): what the target loses when a token is removed."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Occlusion(Masking):
         whole = self.explained(full, target, full.text_logits)  # [D]
         scores = torch.zeros_like(order, dtype=whole.dtype)
         at_once = max(1, VIEWS // order.numel())
-        # In every view each text loses its next token; one that has no more is whole and is not run.
+        # View n lacks the n-th token of each text; a text with fewer tokens is whole there and not run.
         last = int(order.max())
         for first in range(1, last + 1, at_once):
             numbers = torch.arange(first, min(first + at_once, last + 1), device=order.device)
-            gone = order == numbers[:, None, None]  # [V, D, T]
-            lost = whole - self.values(full, target, ~gone)  # [V, D]
-            scores += (lost[..., None] * gone).sum(0)
+            removed = order == numbers[:, None, None]  # [V, D, T]
+            lost = whole - self.values(full, target, ~removed)  # [V, D]
+            scores += (lost[..., None] * removed).sum(0)
         return scores

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from unirex.extractors import build_extractor
 from unirex.models.encoders import pooler_option
 from unirex.models.task import Pass, TaskModel
 
@@ -18,7 +19,7 @@ class Support(nn.Module):
         encoder_config: the encoder's configuration.
         attribution: how the second classifier is explained.
         attribution_options: its options.
-        pooling: of the second classifier, as all below.
+        pooling: of the second classifier, like all options below.
         classes: its logits per sequence.
         window: the most tokens it reads at once.
         stride: how far its windows are apart.
@@ -37,12 +38,9 @@ class Support(nn.Module):
     ) -> None:
         from transformers import AutoModel
 
-        from unirex.extractors import build_extractor
-
         super().__init__()
-        encoder = AutoModel.from_config(
-            encoder_config, **pooler_option(encoder_config, pooler=pooling == "pooler")
-        )
+        pooler = pooler_option(encoder_config, pooler=pooling == "pooler")
+        encoder = AutoModel.from_config(encoder_config, **pooler)
         self.task = TaskModel(encoder, pooling=pooling, classes=classes, window=window, stride=stride)
         self.attribution = build_extractor(attribution, encoder_config, dict(attribution_options or {}))
         self.requires_grad_(False)

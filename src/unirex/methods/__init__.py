@@ -1,4 +1,4 @@
-"""Methods: `fit(name, data)` trains any of them. Each is a small YAML file; some are trained in stages."""
+"""Methods: `fit(name, data)` trains any of them. Each is a small YAML file; some train in stages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from unirex.config import Config
 from unirex.errors import UserError
-from unirex.methods.building import check_method, check_trainable
+from unirex.methods.building import build_system, check_method, check_trainable
 from unirex.methods.catalogue import method_diff, method_names, method_settings, resolve
 
 if TYPE_CHECKING:
@@ -40,19 +40,21 @@ def fit(
     Args:
         method: its name; see `unirex list methods`.
         data: splits with at least `train` and `dev`.
-        out: a folder to keep the run in; without one nothing is kept but the returned system.
-        resume: go on with the run in `out`, or just load it if it is finished.
-        force: train anew what is there already, stages included; the run in `out` is replaced.
+        out: a folder for the run; without one only the returned system is kept.
+        resume: continue the run in `out`, or just load it if it is finished.
+        force: train again what is there already, stages included; the run in `out` is replaced.
         stages: a folder for the stages of methods that have several (default: in `out`). A stage that was
-            done with the same settings and data is loaded from there, whichever run it was made for.
+            trained with the same settings and data is loaded from there, whichever run it was made for.
         config: settings as a YAML file or a table.
-        progress: show how training goes on.
+        progress: show the progress of training.
         settings: single settings by name, tables for nested ones:
             `fit("slm-fp", data, encoder="minilm", training={"epochs": 3})`.
 
     Returns:
         The system with the weights of the epoch that was best on `dev`.
     """
+    from unirex.methods.stages import Stages
+
     resolved = resolve(method, config, settings)
     check_method(method, resolved)
     check_trainable(data, resolved)
@@ -66,15 +68,20 @@ def fit(
         raise UserError("resume needs the folder of the run: out=…")
     if out is None and resolved.training.devices not in (1, "1"):
         raise UserError("training on several devices needs a folder they share: out=…")
-    how = {"method": method, "resume": resume, "progress": progress, "force": force}
     with nullcontext(out) if out is not None else tempfile.TemporaryDirectory(prefix="unirex-") as folder:
-        place = _stages(Path(folder), stages, **how)
-        return _train(place, data, resolved) if out is None else _fit_in(place, data, resolved)
+        run = Stages(
+            Path(folder),
+            Path(folder, "stages") if stages is None else Path(stages),
+            method,
+            resume=resume,
+            progress=progress,
+            force=force,
+        )
+        return _train(run, data, resolved) if out is None else _fit_in_folder(run, data, resolved)
 
 
-def _fit_in(stages: Stages, data: Splits, config: Config) -> System:
-    """Train in a folder that is kept; what is finished there is loaded."""
-    from unirex.methods.building import build_system
+def _fit_in_folder(stages: Stages, data: Splits, config: Config) -> System:
+    """Train in a folder that is kept, or load the finished run there."""
     from unirex.system import load
     from unirex.training.run_folder import Run
     from unirex.training.train import build_trainer
@@ -84,7 +91,7 @@ def _fit_in(stages: Stages, data: Splits, config: Config) -> System:
         run.check(resume=stages.resume, force=stages.force)
     if run.finished and not stages.force:
         return load(stages.folder)
-    # Before the folder is touched: this finds most mistakes.
+    # Before the folder is touched, as this finds most mistakes.
     built = build_system(stages.method, data, config, learns="stages" not in method_settings(stages.method))
     build_trainer(config, stages.folder, [])
     if first and stages.force:
@@ -98,15 +105,8 @@ def _fit_in(stages: Stages, data: Splits, config: Config) -> System:
     return system
 
 
-def _stages(folder: Path, kept: str | Path | None, **how: Any) -> Stages:
-    from unirex.methods.stages import Stages
-
-    return Stages(folder, folder / "stages" if kept is None else Path(kept), **how)
-
-
 def _train(stages: Stages, data: Splits, config: Config, built: System | None = None) -> System:
-    """One training, or what the method's own module does."""
-    from unirex.methods.building import build_system
+    """Train the method: one training, or the stages of the method's own module."""
     from unirex.methods.stages import check_devices
 
     module = method_settings(stages.method).get("stages")
@@ -117,5 +117,5 @@ def _train(stages: Stages, data: Splits, config: Config, built: System | None = 
 
 
 def is_first_process() -> bool:
-    """Whether this is the process that writes: under data parallelism every process runs the same script."""
+    """Whether this process writes files: under data parallelism every process runs the same script."""
     return all(int(os.environ.get(name, 0)) == 0 for name in ("NODE_RANK", "LOCAL_RANK"))

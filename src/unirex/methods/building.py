@@ -1,28 +1,97 @@
-"""Checks that data and settings go together, and the system they describe before training."""
+"""The system that settings describe, before training, and checks that settings and data go together."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-import torch
-
 from unirex.config import Config, Fresh
 from unirex.data.example import Layout, Splits
 from unirex.errors import UserError
 from unirex.extractors import POST_HOC, extractor_name, option_names
 from unirex.methods.catalogue import family
-from unirex.modeling import RationaleModel
-from unirex.models.encoders import load_pretrained
-from unirex.system import System
 
 if TYPE_CHECKING:
-    from unirex.data.example import Splits
     from unirex.modeling import RationaleModel
+    from unirex.system import System
+
+CONSTANT = (  # extractors whose scores get no gradient
+    "random",
+    "gold",
+    "inverse",
+    "occlusion",
+    "lime",
+    "kernel-shap",
+    "attention",
+    "attention-rollout",
+    "bucket-tagger",
+    "support",
+    "given",
+)
+BEFORE_PREDICTION = (  # extractors that need no prediction, as select-predict systems require
+    "dual-lm",
+    "shared-lm",
+    "a2r",
+    "hard-kuma",
+    "support",
+    "given",
+    "random",
+    "gold",
+    "inverse",
+)
+STAGE_EXTRACTORS = {"fresh": ("dual-lm", "support"), "l2e": ("bucket-tagger",)}  # made by their stages
+OBJECTIVE_EXTRACTORS = {  # objectives that only one extractor can learn from
+    "imitation": "bucket-tagger",
+    "agreement": "a2r",
+    "soft_task": "a2r",
+    "sparsity": "hard-kuma",
+}
+
+
+def build_system(method: str, data: Splits, config: Config, *, learns: bool = True) -> System:
+    """The untrained system that these settings describe, for these data.
+
+    With `learns`, its extractor is to be trained with it, not in an earlier stage, which is checked.
+    """
+    import torch
+
+    from unirex.modeling import RationaleModel
+    from unirex.models.encoders import load_pretrained
+    from unirex.system import System
+
+    torch.manual_seed(config.seed)
+    model = RationaleModel.from_encoder(config, data.info.labels, layout=Layout.of(data), method=method)
+    if learns:
+        check_learns(model, config)
+    return System(model, load_pretrained(config.encoder, kind="tokenizer"))
+
+
+def check_learns(model: RationaleModel, config: Config) -> None:
+    """Refuse an extractor with parameters that no term of the loss would train, and vice versa."""
+    objectives = config.objectives
+    faithful = objectives.comprehensiveness.weight or objectives.sufficiency.weight
+    taught = (
+        objectives.plausibility.weight
+        or any(getattr(objectives, name).weight for name in OBJECTIVE_EXTRACTORS)
+        or (config.selector != "detached" and (faithful or config.predict_from == "rationale"))
+    )
+    learns = any(parameter.requires_grad for parameter in model.extractor.parameters())
+    if learns and not taught:
+        raise UserError(
+            f"extractor '{config.extractor}' has to learn, and only plausibility teaches it; "
+            "set objectives.plausibility.weight, or selector=straight_through with a faithfulness objective, "
+            "or choose an attribution algorithm."
+        )
+    if config.selector != "detached" and not learns:
+        raise UserError(
+            f"selector={config.selector} teaches an extractor; '{config.extractor}' learns nothing."
+        )
+    if config.selector != "detached" and not (faithful or config.predict_from == "rationale"):
+        raise UserError(f"selector={config.selector} passes on what faithfulness teaches; give it a weight.")
 
 
 def check_trainable(data: Splits, config: Config) -> None:
-    """The data have what these settings need."""
+    """Refuse data without what these settings need."""
     for split in ("train", "dev"):
         if not data.get(split):
             raise UserError(f"dataset '{data.info.name}' has no {split} examples; training needs them.")
@@ -38,13 +107,13 @@ def check_trainable(data: Splits, config: Config) -> None:
 
 
 def check_gold(data: Splits, config: Config) -> None:
-    """Plausibility has gold to learn from and an extractor that can learn."""
+    """Refuse plausibility without gold to learn from, or with an extractor that cannot learn it."""
     name, plausibility = data.info.name, bool(config.objectives.plausibility.weight)
-    if config.extractor in ("gold", "inverse") and not all(one.rationale for one in data["train"]):
+    if config.extractor in ("gold", "inverse") and not all(example.rationale for example in data["train"]):
         raise UserError(f"extractor '{config.extractor}' needs a gold rationale for every text of '{name}'.")
     if config.extractor in ("gold", "inverse") and config.training.gold_fraction < 100:
         raise UserError(f"extractor '{config.extractor}' needs all gold; set training.gold_fraction to 100.")
-    if plausibility and not any(one.rationale and any(one.rationale) for one in data["train"]):
+    if plausibility and not any(any(example.rationale or ()) for example in data["train"]):
         raise UserError(
             f"dataset '{name}' has no gold rationales in train, which plausibility needs; "
             "use a method without it (aa-f, sgt, fresh, a2r, vanilla, …), or add a `rationale` column."
@@ -57,30 +126,15 @@ def check_gold(data: Splits, config: Config) -> None:
         )
 
 
-CONSTANT = (  # scores that no loss reaches
-    "random",
-    "gold",
-    "inverse",
-    "occlusion",
-    "lime",
-    "kernel-shap",
-    "attention",
-    "attention-rollout",
-    "bucket-tagger",
-    "support",
-    "given",
-)
-
-
 def check_objectives(config: Config) -> None:
-    """Every term of the loss finds what it is about."""
+    """Refuse objectives, extractors and selectors that do not go together."""
     objectives, alone = config.objectives, config.predict_from == "rationale"
     if alone and (objectives.comprehensiveness.weight or objectives.sufficiency.weight):
         raise UserError(
             "predict_from=rationale: such a system never sees the whole text, so comprehensiveness and "
             "sufficiency cannot be trained; set their weights to 0."
         )
-    for name, extractor in NEEDS.items():
+    for name, extractor in OBJECTIVE_EXTRACTORS.items():
         if getattr(objectives, name).weight and config.extractor != extractor:
             raise UserError(
                 f"objective '{name}' is for extractor '{extractor}', not '{config.extractor}'; "
@@ -88,10 +142,10 @@ def check_objectives(config: Config) -> None:
             )
     if alone and not objectives.task.weight:
         raise UserError("predict_from=rationale: only the task teaches the predictor; give task.weight 1.")
-    if alone and config.extractor not in BEFORE:
+    if alone and config.extractor not in BEFORE_PREDICTION:
         raise UserError(
             f"predict_from=rationale: '{config.extractor}' explains a prediction, and there is none "
-            f"before the rationale; use one of {', '.join(BEFORE)}."
+            f"before the rationale; use one of {', '.join(BEFORE_PREDICTION)}."
         )
     if config.extractor in ("a2r", "hard-kuma") and not alone:
         raise UserError(f"extractor '{config.extractor}' is for predict_from=rationale; use dual-lm instead.")
@@ -105,36 +159,22 @@ def check_objectives(config: Config) -> None:
         raise UserError("extractor 'hard-kuma' learns through its own draws; selector is for dual-lm.")
 
 
-BEFORE = (  # extractors that ask for no prediction
-    "dual-lm",
-    "shared-lm",
-    "a2r",
-    "hard-kuma",
-    "support",
-    "given",
-    "random",
-    "gold",
-    "inverse",
-)
-STAGES = {"fresh": ("dual-lm", "support"), "l2e": ("bucket-tagger",)}  # and the extractors they make
-
-
 def check_method(method: str, config: Config) -> None:
-    """Every setting has something to do in this method, and its stages can be made."""
+    """Refuse settings that would do nothing in this method, and stages that cannot be made."""
     group = family(method)
     for name in ("sgt", "l2e", "fresh", "a2r"):
-        given, usual = asdict(getattr(config, name)), asdict(getattr(Config(), name))
-        odd = [key for key in given if given[key] != usual[key]]
-        if name != group and odd:
-            raise UserError(f"{name}.{odd[0]} is for method {name}; it would do nothing in {method}.")
-    if group not in STAGES:
+        settings, defaults = asdict(getattr(config, name)), asdict(getattr(Config(), name))
+        changed = [key for key in settings if settings[key] != defaults[key]]
+        if name != group and changed:
+            raise UserError(f"{name}.{changed[0]} is for method {name}; it would do nothing in {method}.")
+    if group not in STAGE_EXTRACTORS:
         if config.extractor in ("support", "given"):
             raise UserError(
                 f"extractor '{config.extractor}' is made by the stages of fresh; use that method."
             )
         return
-    if config.extractor not in STAGES[group]:
-        made = " or ".join(STAGES[group])
+    if config.extractor not in STAGE_EXTRACTORS[group]:
+        made = " or ".join(STAGE_EXTRACTORS[group])
         raise UserError(f"{method} makes its own extractor, {made}; '{config.extractor}' is none of its.")
     if config.selector != "detached":
         raise UserError(f"selector={config.selector}: the extractor of {method} is finished before.")
@@ -149,46 +189,10 @@ def check_method(method: str, config: Config) -> None:
 
 
 def check_attribution(setting: str, name: str, options: dict[str, Any]) -> None:
-    """An algorithm that explains a finished classifier, and options it has."""
+    """Refuse an extractor that cannot explain a trained classifier, and options it does not have."""
     if extractor_name(name) not in POST_HOC:
         raise UserError(f"{setting} '{name}': choose one of {', '.join(POST_HOC)}.")
     known = option_names(extractor_name(name))
     for key in options:
         if key not in known:
             raise UserError(f"{setting}_options.{key}: '{name}' has no such option; its: {', '.join(known)}.")
-
-
-NEEDS = {"imitation": "bucket-tagger", "agreement": "a2r", "soft_task": "a2r", "sparsity": "hard-kuma"}
-
-
-def check_learns(model: RationaleModel, config: Config) -> None:
-    """An extractor with something to learn is taught by some term of the loss."""
-    objectives = config.objectives
-    faithful = objectives.comprehensiveness.weight or objectives.sufficiency.weight
-    taught = (
-        objectives.plausibility.weight
-        or any(getattr(objectives, name).weight for name in NEEDS)
-        or (config.selector != "detached" and (faithful or config.predict_from == "rationale"))
-    )
-    learns = any(one.requires_grad for one in model.extractor.parameters())
-    if learns and not taught:
-        raise UserError(
-            f"extractor '{config.extractor}' has to learn, and only plausibility teaches it; "
-            "set objectives.plausibility.weight, or selector=straight_through with a faithfulness objective, "
-            "or choose an attribution algorithm."
-        )
-    if config.selector != "detached" and not learns:
-        raise UserError(
-            f"selector={config.selector} teaches an extractor; '{config.extractor}' learns nothing."
-        )
-    if config.selector != "detached" and not (faithful or config.predict_from == "rationale"):
-        raise UserError(f"selector={config.selector} passes on what faithfulness teaches; give it a weight.")
-
-
-def build_system(method: str, data: Splits, config: Config, *, learns: bool = True) -> System:
-    """The system these settings describe, for these data; its extractor `learns` in this very training."""
-    torch.manual_seed(config.seed)
-    model = RationaleModel.from_encoder(config, data.info.labels, layout=Layout.of(data), method=method)
-    if learns:
-        check_learns(model, config)
-    return System(model, load_pretrained(config.encoder, kind="tokenizer"))

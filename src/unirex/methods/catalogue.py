@@ -1,4 +1,4 @@
-"""Methods by name: each a small YAML diff of the default settings, and how the settings come together."""
+"""Methods by name: each is a small YAML diff of the default settings, merged with the user's settings."""
 
 from __future__ import annotations
 
@@ -14,81 +14,77 @@ from unirex.errors import UserError, unknown
 from unirex.extractors import extractor_name, known_options
 
 ORDER = ("vanilla", "aa", "dlm", "slm", "sgt", "l2e", "fresh", "a2r", "hard")
-APART = ("about", "stages", "variants")  # of a method's file: not settings
+NOT_SETTINGS = ("about", "stages", "variants")  # keys of a method's file
 
 
 def method_names() -> list[str]:
     """The methods that can be fitted."""
-    found = [file.name for file in files(__package__).iterdir() if file.name.endswith(".yaml")]
-    names = [name.removesuffix(".yaml") for name in found]
+    names = [file.name[:-5] for file in files(__package__).iterdir() if file.name.endswith(".yaml")]
     return sorted(names, key=lambda name: (ORDER.index(name.split("-")[0]), len(name), name))
 
 
 def method_settings(name: str) -> dict[str, Any]:
-    """A method's file: what it sets differently from the defaults.
+    """A method's file: its settings where they differ from the defaults.
 
-    And `about`: what it is; `stages`: the module that trains it, if one training is not enough; `variants`:
-    what its named variants set differently again.
+    It also has `about`: a description; `stages`: the module that trains it, if it takes several trainings;
+    `variants`: the settings of its named variants.
     """
     if name not in method_names():
         raise unknown("method", name, method_names())
     return yaml.safe_load((files(__package__) / f"{name}.yaml").read_text("utf-8"))
 
 
-def method_diff(name: str, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """What a method sets differently from the defaults, in the variant that is asked for.
+def resolve(
+    method: str, config: str | Path | Mapping[str, Any] | None, settings: Mapping[str, Any]
+) -> Config:
+    """The configuration of a method: defaults, then the method, then a file or table, then settings."""
+    file = dict(read_settings(config) if isinstance(config, str | Path) else config or {})
+    named = file.pop("method", method)
+    if named != method:
+        raise UserError(f"the configuration is for method '{named}', not '{method}'.")
+    check_variant(method, file, settings)
+    user = merge(file, settings)
+    diff = method_diff(method, user)
+    if "extractor" in user:
+        user["extractor"] = extractor_name(user["extractor"])
+    extractor = user.get("extractor", diff["extractor"])
+    if extractor != diff["extractor"]:  # it may not have all the options of the method's own
+        diff["extractor_options"] = known_options(extractor, diff.get("extractor_options", {}))
+    return build_config(merge(diff, user))
+
+
+def method_diff(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """How a method differs from the default settings, in the variant that the user's settings choose.
 
     >>> method_diff("sgt", {})["extractor"], method_diff("sgt", {"sgt": {"variant": "original"}})["extractor"]
     ('integrated-gradients', 'gradient')
     """
     file = method_settings(name)
-    diff = {key: value for key, value in file.items() if key not in APART}
-    return merge(diff, file.get("variants", {}).get(variant_of(name, asked), {}))
+    diff = {key: value for key, value in file.items() if key not in NOT_SETTINGS}
+    return merge(diff, file.get("variants", {}).get(variant_of(name, settings), {}))
 
 
-def variant_of(name: str, asked: Mapping[str, Any]) -> str | None:
-    """The variant of a method that is asked for: `a2r.variant` for a2r and a2r-p."""
+def variant_of(name: str, settings: Mapping[str, Any]) -> str | None:
+    """The variant of a method that settings choose: `a2r.variant` for a2r and a2r-p."""
     group = family(name)
-    usual = getattr(getattr(Config(), group, None), "variant", None)
-    given = asked.get(group)
-    return given.get("variant", usual) if isinstance(given, Mapping) else usual
+    default = getattr(getattr(Config(), group, None), "variant", None)
+    table = settings.get(group)
+    return table.get("variant", default) if isinstance(table, Mapping) else default
 
 
-def check_variant(name: str, given: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
-    """A file of settings is for the variant that is asked for: its settings would make a hybrid otherwise."""
+def check_variant(name: str, file: Mapping[str, Any], settings: Mapping[str, Any]) -> None:
+    """Refuse a configuration file for another variant than single settings choose: it would be a hybrid."""
     group = family(name)
-    for_variant, wanted = given.get(group), asked.get(group)
-    if not isinstance(for_variant, Mapping) or not isinstance(wanted, Mapping):
-        return
-    if for_variant.get("variant", wanted.get("variant")) != wanted.get("variant", for_variant.get("variant")):
-        raise UserError(
-            f"the configuration is for {group}.variant '{for_variant['variant']}', not '{wanted['variant']}'."
-        )
+    tables = [table.get(group) for table in (file, settings)]
+    variants = [table["variant"] for table in tables if isinstance(table, Mapping) and "variant" in table]
+    if len(variants) == 2 and variants[0] != variants[1]:
+        raise UserError(f"the configuration is for {group}.variant '{variants[0]}', not '{variants[1]}'.")
 
 
 def family(name: str) -> str:
-    """The settings that belong to a method.
+    """The group of settings that belongs to a method.
 
     >>> family("a2r-p"), family("fresh")
     ('a2r', 'fresh')
     """
     return name.removesuffix("-p").replace("-", "_")
-
-
-def resolve(
-    method: str, config: str | Path | Mapping[str, Any] | None, settings: Mapping[str, Any]
-) -> Config:
-    """Defaults, then the method, then a configuration file or table, then single settings."""
-    given = dict(read_settings(config) if isinstance(config, str | Path) else config or {})
-    named = given.pop("method", method)
-    if named != method:
-        raise UserError(f"the configuration is for method '{named}', not '{method}'.")
-    check_variant(method, given, settings)
-    asked = merge(given, settings)
-    diff = method_diff(method, asked)
-    if "extractor" in asked:
-        asked["extractor"] = extractor_name(asked["extractor"])
-    extractor = asked.get("extractor", diff["extractor"])
-    if extractor != diff["extractor"]:  # it may not have all the options of the method's own
-        diff["extractor_options"] = known_options(extractor, diff.get("extractor_options", {}))
-    return build_config(merge(diff, asked))

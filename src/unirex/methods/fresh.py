@@ -7,6 +7,7 @@ from typing import Any
 
 from unirex.config import Config
 from unirex.data.example import Splits
+from unirex.extractors import build_extractor
 from unirex.methods.building import build_system
 from unirex.methods.stages import Stages, stage_config, without_gold
 from unirex.objectives import Objectives
@@ -15,10 +16,9 @@ from unirex.system import System
 
 
 def fit(stages: Stages, data: Splits, config: Config) -> System:
-    """Somebody to extract rationales; the rationales of every text; a predictor trained on these alone."""
-    extracting = (
-        tagger(stages, data, config) if config.extractor == "dual-lm" else support(stages, data, config)
-    )
+    """Train an extractor, extract the rationales of all texts, train a predictor on these alone."""
+    train_extractor = tagger if config.extractor == "dual-lm" else support
+    extracting = train_extractor(stages, data, config)
     rationales = {name: stages.scores("rationales", extracting, data[name]) for name in ("train", "dev")}
     plain = replace(
         config,
@@ -29,10 +29,10 @@ def fit(stages: Stages, data: Splits, config: Config) -> System:
     )
     predictor = stages.last(build_system(stages.method, data, plain), data, plain, rationales)
     if config.extractor == "dual-lm":
-        found, options = extracting.model.extractor, config.extractor_options
+        extractor, options = extracting.model.extractor, config.extractor_options
     else:
-        found, options = as_support(extracting, config)
-    return predictor.with_part(found, config.extractor, options)
+        extractor, options = as_support(extracting)
+    return predictor.with_extractor_module(extractor, config.extractor, options)
 
 
 def support(stages: Stages, data: Splits, config: Config) -> System:
@@ -42,7 +42,7 @@ def support(stages: Stages, data: Splits, config: Config) -> System:
 
 
 def tagger(stages: Stages, data: Splits, config: Config) -> System:
-    """A language model that learnt which tokens to extract: from people if it may, else from the support."""
+    """A language model that learns which tokens to extract: from gold rationales, or from the support."""
     human = bool(config.objectives.plausibility.weight)
     lessons = data if human else by_support(stages, data, config)
     settings = stage_config(
@@ -58,7 +58,7 @@ def tagger(stages: Stages, data: Splits, config: Config) -> System:
 
 
 def by_support(stages: Stages, data: Splits, config: Config) -> Splits:
-    """The data with what the support model goes by marked in its training texts."""
+    """The data with the rationales of the support model instead of gold in its training texts."""
     marked = stages.marked(
         "marks",
         support(stages, data, config),
@@ -69,10 +69,8 @@ def by_support(stages: Stages, data: Splits, config: Config) -> Splits:
     return Splits(data.info, {"train": marked, "dev": data["dev"]})
 
 
-def as_support(extracting: System, config: Config) -> tuple[Any, dict[str, Any]]:
+def as_support(extracting: System) -> tuple[Any, dict[str, Any]]:
     """A classifier with its attribution algorithm as an extractor, and the options that build it."""
-    from unirex.extractors import build_extractor
-
     model = extracting.model
     options = {
         "attribution": model.config.extractor,
@@ -82,6 +80,6 @@ def as_support(extracting: System, config: Config) -> tuple[Any, dict[str, Any]]
         "window": model.task.window,
         "stride": model.task.stride,
     }
-    found = build_extractor("support", model.config.encoder, options)
-    found.task.load_state_dict(model.task.state_dict())  # type: ignore[union-attr]
-    return found, options
+    extractor: Any = build_extractor("support", model.config.encoder, options)
+    extractor.task.load_state_dict(model.task.state_dict())
+    return extractor, options

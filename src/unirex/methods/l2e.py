@@ -1,4 +1,4 @@
-"""L2E: a student learns to say at once what an attribution algorithm computes (SPEC A9, C3)."""
+"""L2E: a student learns to predict what an attribution algorithm computes (SPEC A9, C3)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from unirex.system import System
 
 
 def fit(stages: Stages, data: Splits, config: Config) -> System:
-    """A classifier; its explanations for every training text; a student of these."""
+    """Train a classifier, explain every training text by attribution, train a student on these scores."""
     classifier = stages.train("classifier", data, stage_config(config, extractor="integrated-gradients"))
     teacher = classifier.with_extractor(config.l2e.teacher, **config.l2e.teacher_options)
     lessons = {"train": stages.scores("lessons", teacher, data["train"])}

@@ -1,1 +1,1 @@
-"""The task model and where its encoder comes from."""
+"""The task model: encoders and where they come from, heads, windows over long texts, batches of rows."""

@@ -1,4 +1,4 @@
-"""Somebody's sequence classifier as a task model: its own encoder, pooling and head, nothing trained."""
+"""A third-party sequence classifier as a task model: its own encoder, pooling and head, nothing trained."""
 
 from __future__ import annotations
 
@@ -38,52 +38,53 @@ class Classifier(TaskModel):
 
     @property
     def encoder(self) -> Any:
-        """The encoder inside; no second child module, so that hooks on all modules meet each once."""
+        """The encoder inside; a property, as a second child module would be visited twice by hooks."""
         return self.classifier.base_model
 
     def states(self, batch: Batch, embeds: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Hidden states [D, T, H] and logits [D, C] of sequences the encoder can take, from one pass."""
-        encoded, logits = self._read(batch, embeds)
-        return encoded.last_hidden_state, logits
+        output, logits = self._read(batch, embeds)
+        return output.last_hidden_state, logits
 
     def encoded(self, batch: Batch, embeds: Tensor | None = None) -> Any:
-        """All the encoder says when the classifier reads a batch; its attention too, if its config asks."""
+        """The whole output of the encoder inside, with its attention if the config requests that."""
         return self._read(batch, embeds)[0]
 
     def planned(self, batch: Batch, embeds: Tensor) -> tuple[Tensor, Tensor]:
-        """The same for sequences of many lengths; this is where whole texts pass, so they are checked."""
+        """As in `TaskModel`; whole texts pass here, so the number of their segments is checked."""
         if bool((batch.special.sum(-1) > self.frame.size(2)).any()):
             raise UserError("this classifier reads one text or a pair of texts at a time, not more.")
         return super().planned(batch, embeds)
 
     def _read(self, batch: Batch, embeds: Tensor | None) -> tuple[Any, Tensor]:
-        """What the encoder says, and the logits."""
+        """The output of the encoder, and the logits."""
         limit = full_attention_limit(self.encoder.config)
         if limit is not None and batch.input_ids.shape[1] > limit:
             self.encoder.set_attention_type("block_sparse")  # as in `task.encode`
-        with overheard(self.encoder) as said:
+        with captured(self.encoder) as outputs:
             logits = self.classifier(**self.inputs(batch, embeds), return_dict=True).logits
-        return said[-1], logits
+        return outputs[-1], logits
 
     def inputs(self, batch: Batch, embeds: Tensor | None = None) -> dict[str, Tensor]:
-        """The batch by the names the classifier's forward has for it."""
-        given = {
+        """The arguments of the classifier's forward for this batch."""
+        inputs = {
             "inputs_embeds": self.embed(batch.input_ids) if embeds is None else embeds,
             "attention_mask": batch.attention_mask.long(),
         }
         if batch.position_ids is not None:
-            given["position_ids"] = batch.position_ids + position_offset(self.encoder)
+            inputs["position_ids"] = batch.position_ids + position_offset(self.encoder)
         if self.types:
-            given["token_type_ids"] = self.token_types(batch)
-        if hasattr(self.encoder.config, "attention_window"):  # Longformer: its own choice, made from ids only
+            inputs["token_type_ids"] = self.token_types(batch)
+        if hasattr(self.encoder.config, "attention_window"):
+            # Longformer's own default, which it would derive from token ids only.
             first = torch.arange(batch.input_ids.shape[1], device=batch.input_ids.device) == 0
-            given["global_attention_mask"] = first.long().expand_as(batch.input_ids)
-        return given
+            inputs["global_attention_mask"] = first.long().expand_as(batch.input_ids)
+        return inputs
 
     def token_types(self, batch: Batch) -> Tensor:  # [D, T]
-        """0 up to and including what stands between two texts, 1 after it.
+        """0 up to and including the separator between two texts, 1 after it.
 
-        Counted by special tokens, which are never taken out, so it holds for every view of a text.
+        Counted by special tokens, which are never removed, so it holds for every view of a text.
         """
         special = batch.special.long()
         before = special.cumsum(-1) - special  # special tokens to the left
@@ -91,25 +92,11 @@ class Classifier(TaskModel):
 
 
 @contextmanager
-def overheard(encoder: Any) -> Iterator[list[Any]]:
-    """What the encoder says inside a larger model."""
-    said: list[Any] = []
-    handle = encoder.register_forward_hook(lambda _module, _given, output: said.append(output))
+def captured(encoder: Any) -> Iterator[list[Any]]:
+    """The outputs of an encoder that runs inside a larger model."""
+    outputs: list[Any] = []
+    handle = encoder.register_forward_hook(lambda _module, _inputs, output: outputs.append(output))
     try:
-        yield said
+        yield outputs
     finally:
         handle.remove()
-
-
-@torch.no_grad()
-def reads_left_to_right(encoder: Any) -> bool:
-    """Whether the first token never hears of the last, as in GPT and its kin: tried on four vectors."""
-    table = encoder.get_input_embeddings().weight
-    words = torch.randn(1, 4, table.shape[1], generator=torch.Generator().manual_seed(0)).to(table)
-    other = words.clone()
-    other[0, -1] += 1
-    mask = torch.ones(1, 4, dtype=torch.long, device=table.device)
-    first, second = (
-        encoder(inputs_embeds=one, attention_mask=mask).last_hidden_state[0, 0] for one in (words, other)
-    )
-    return bool(torch.equal(first, second))

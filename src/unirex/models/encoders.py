@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 ALIGNMENT = 64  # bytes: what torch gives new tensors on a CPU
 PICKLES = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt", ".joblib")
+ENCODERS = {
+    "minilm": "all-MiniLM-L6-v2: 6 layers, 384 wide, 512 positions, 22.7 M parameters (extra: minilm)",
+}
 
 
 @dataclass(frozen=True)
@@ -29,11 +32,6 @@ class EncoderSource:
     place: str  # a folder or a Hub id
     pooling: str = "cls"
     learning_rate: float = 2e-5  # SPEC A7
-
-
-ENCODERS = {
-    "minilm": "all-MiniLM-L6-v2: 6 layers, 384 wide, 512 positions, 22.7 M parameters (extra: minilm)",
-}
 
 
 def encoder_source(name: str) -> EncoderSource:
@@ -72,12 +70,18 @@ def _minilm_folder() -> Path:
     return folder
 
 
-def check_complete(name: str, found: Mapping[str, Any], *, optional: str = "\0") -> None:
-    """Every weight was in the file; one that was not would be a random number nobody notices."""
-    missing = sorted(key for key in found["missing_keys"] if optional not in key)
-    wrong = [*missing, *(str(key) for key in found["mismatched_keys"])]
-    if wrong:
-        raise UserError(f"{name}: {len(wrong)} weights are missing or misshapen, such as '{wrong[0]}'.")
+def load_encoder(name: str, *, pooler: bool) -> PreTrainedModel:
+    """The pretrained encoder in single precision; without `pooler`, that layer is left out if possible."""
+    config = load_pretrained(name, kind="config")
+    if config.model_type == "unirex":
+        raise UserError(f"encoder '{name}' is a trained unirex system; give the encoder it was made from.")
+    options = pooler_option(config, pooler=pooler)
+    encoder, info = load_pretrained(name, dtype="float32", output_loading_info=True, **options)
+    check_complete(f"encoder '{name}'", info, optional="pooler")
+    align_weights(encoder)
+    path = Path(name).expanduser()
+    encoder.config._name_or_path = path.name if path.is_dir() else name  # not its path on this machine
+    return encoder
 
 
 def load_pretrained(name: str, *, kind: str = "model", **options: Any) -> Any:
@@ -98,49 +102,8 @@ def load_pretrained(name: str, *, kind: str = "model", **options: Any) -> Any:
         ) from error
 
 
-def load_encoder(name: str, *, pooler: bool) -> PreTrainedModel:
-    """The pretrained encoder in single precision, without the pooler layer nobody would train."""
-    config = load_pretrained(name, kind="config")
-    if config.model_type == "unirex":
-        raise UserError(f"encoder '{name}' is a trained unirex system; give the encoder it was made from.")
-    options = pooler_option(config, pooler=pooler)
-    encoder, found = load_pretrained(name, dtype="float32", output_loading_info=True, **options)
-    check_complete(f"encoder '{name}'", found, optional="pooler")
-    align_weights(encoder)
-    path = Path(name).expanduser()
-    encoder.config._name_or_path = path.name if path.is_dir() else name  # not its path on this machine
-    return encoder
-
-
-def align_weights(model: nn.Module) -> None:
-    """Give weights that are mapped from a file memory of their own, aligned as new tensors are.
-
-    In a safetensors file tensors start at any address, and on some CPUs the last bits of a matrix product
-    depend on the alignment of its operands: a loaded system would not answer exactly as the saved one.
-    """
-    for tensor in (*model.parameters(), *model.buffers()):
-        if tensor.data_ptr() % ALIGNMENT:
-            tensor.data = tensor.data.clone()
-
-
-def use_flash_attention(encoder: Any, precision: str) -> bool:
-    """On a GPU in half precision, switch to the attention that skips padding, if it is installed.
-
-    It runs sequences of unlike length without the tokens between them (varlen).
-    """
-    import torch
-    from transformers.utils import is_flash_attn_2_available
-
-    half = precision.startswith(("bf16", "16"))
-    offered = getattr(encoder, "_supports_flash_attn", False)
-    if not (half and offered and torch.cuda.is_available() and is_flash_attn_2_available()):
-        return False
-    encoder.set_attn_implementation("flash_attention_2")
-    return True
-
-
 def pooler_option(config: Any, *, pooler: bool) -> dict[str, Any]:
-    """`add_pooling_layer` for the families that know it."""
+    """The option `add_pooling_layer` for the model families that have it."""
     from inspect import signature
 
     from transformers import AutoModel
@@ -154,9 +117,44 @@ def pooler_option(config: Any, *, pooler: bool) -> dict[str, Any]:
     return {"add_pooling_layer": pooler} if knows else {}
 
 
+def check_complete(name: str, info: Mapping[str, Any], *, optional: str = "\0") -> None:
+    """Refuse files without some of the weights, which would silently be random numbers.
+
+    `info` is the loading info of transformers; weights with `optional` in their name may be missing.
+    """
+    missing = sorted(key for key in info["missing_keys"] if optional not in key)
+    wrong = [*missing, *(str(key) for key in info["mismatched_keys"])]
+    if wrong:
+        raise UserError(f"{name}: {len(wrong)} weights are missing or misshapen, such as '{wrong[0]}'.")
+
+
+def align_weights(model: nn.Module) -> None:
+    """Copy weights that are mapped from a file into memory that is aligned like that of new tensors.
+
+    In a safetensors file tensors start at any address, and on some CPUs the last bits of a matrix product
+    depend on the alignment of its operands: a loaded system would not answer exactly as the saved one.
+    """
+    for tensor in (*model.parameters(), *model.buffers()):
+        if tensor.data_ptr() % ALIGNMENT:
+            tensor.data = tensor.data.clone()
+
+
+def use_flash_attention(encoder: Any, precision: str) -> bool:
+    """On a GPU in half precision, switch to flash attention, if it is installed: it skips padding."""
+    import torch
+    from transformers.utils import is_flash_attn_2_available
+
+    half = precision.startswith(("bf16", "16"))
+    offered = getattr(encoder, "_supports_flash_attn", False)
+    if not (half and offered and torch.cuda.is_available() and is_flash_attn_2_available()):
+        return False
+    encoder.set_attn_implementation("flash_attention_2")
+    return True
+
+
 @contextmanager
 def quiet_transformers() -> Iterator[None]:
-    """Loading and saving without progress bars and load reports (a dropped pooler is no news)."""
+    """Loading and saving without progress bars and load reports (a pooler left out is intended)."""
     from transformers.utils import logging
 
     level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()

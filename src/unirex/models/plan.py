@@ -1,8 +1,8 @@
-"""Which rows an encoder runs together: chunks of like length that cost least, bounded in memory.
+"""Which rows an encoder runs together: the cheapest chunks of rows of similar length, bounded in memory.
 
-Rows are sorted by length and cut where padding would cost more than another chunk does. A chunk is padded
-only to its own longest row and holds no more tokens than the device takes at once; each row's result goes
-back to its place.
+Rows are sorted by length and cut where padding would cost more than another chunk. A chunk is padded only to
+its own longest row and holds no more tokens than the device takes at once; results are returned in the
+original order of the rows.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ ATTENTION = 1024  # tokens in a row at which attention costs as much as the rest
 
 @dataclass(frozen=True)
 class Limits:
-    """What a device takes, in tokens."""
+    """Limits of a device, in tokens."""
 
     chunk: int  # padded tokens run at once, at most; a longer row runs alone
-    overhead: int  # what a chunk costs beside its tokens
-    saved: int  # tokens whose activations may wait for the backward pass; others are computed again there
+    overhead: int  # fixed cost of a chunk, in tokens
+    saved: int  # tokens whose activations are kept for the backward pass; others are recomputed there
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,8 @@ class Plan:
     ) -> tuple[Tensor, ...]:
         """The results of `work(rows, width)` on every chunk, in the order of the rows.
 
-        Beyond the tokens whose activations may be saved nothing is kept for the backward pass, and the work
-        is done once more there. Chance (dropout) falls the same way both times: so do the gradients.
+        Beyond `limits.saved` tokens no activations are kept, and the work is recomputed in the backward pass.
+        Dropout draws the same numbers both times, so gradients are the same too.
 
         Args:
             work: gives one or more tensors with a row for each of its rows.
@@ -84,9 +84,10 @@ def plan(lengths: Tensor, limits: Limits, *, apart: int | None = None) -> Plan:
 
 
 def _cuts(lengths: NDArray[np.int64], limits: Limits, apart: int | None) -> list[int]:
-    """Where sorted rows are cut into chunks: the end of each, such that all together cost least.
+    """The ends of the chunks that sorted rows are cut into, such that all together cost least.
 
-    Rows of one length stay together as far as they fit; what is chosen is where one length ends a chunk.
+    Dynamic programming over the blocks of equal length: `best[n]` is the least cost of the first n blocks,
+    `chosen[n]` the block at which their last chunk starts.
     """
     ends = _blocks(lengths, limits)
     starts = np.array([0, *ends])
@@ -108,7 +109,7 @@ def _cuts(lengths: NDArray[np.int64], limits: Limits, apart: int | None) -> list
 
 
 def _blocks(lengths: NDArray[np.int64], limits: Limits) -> list[int]:
-    """Ends of the runs of equal length, themselves cut to what fits a chunk."""
+    """Ends of the runs of equal length, cut where a run is larger than a chunk."""
     ends: list[int] = []
     start = 0
     for end in [*(np.flatnonzero(np.diff(lengths)) + 1).tolist(), len(lengths)]:
@@ -119,7 +120,7 @@ def _blocks(lengths: NDArray[np.int64], limits: Limits) -> list[int]:
 
 
 def device_limits(encoder: Any) -> Limits:
-    """What the device an encoder lies on takes of its tokens."""
+    """The limits of the device that an encoder is on, for its size."""
     device = next(encoder.parameters()).device
     config = encoder.config
     layers = getattr(config, "num_hidden_layers", 12)
@@ -143,5 +144,5 @@ def memory(device: str) -> int:
         return int(torch.cuda.get_device_properties(device).total_memory)
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):  # systems that do not say
+    except (AttributeError, ValueError, OSError):  # not every system reports it
         return 8 << 30

@@ -21,95 +21,6 @@ POOLINGS = ("cls", "pooler", "mean")
 NO_CHOICE = -1e4  # not -inf, as the difference of two of those is not a number
 
 
-def encode(encoder: Any, batch: Batch, embeds: Tensor | None = None) -> Any:
-    """The encoder's output for a batch; with `embeds`, for these word embeddings instead of its ids."""
-    words = {"input_ids": batch.input_ids} if embeds is None else {"inputs_embeds": embeds}
-    positions = batch.position_ids
-    if positions is not None:
-        words["position_ids"] = positions + position_offset(encoder)
-    limit = full_attention_limit(encoder.config)
-    if limit is not None and batch.input_ids.shape[1] > limit:
-        # BigBird leaves sparse attention for good after one short text: a text must not depend on others.
-        encoder.set_attention_type("block_sparse")
-    # Token types are never passed, even for pairs: SPEC A1.1.
-    return encoder(**words, attention_mask=batch.attention_mask.long())
-
-
-def full_attention_limit(config: Any) -> int | None:
-    """The longest text BigBird still reads with full attention; None for encoders that are never sparse."""
-    if getattr(config, "attention_type", None) != "block_sparse":
-        return None
-    return (5 + 2 * config.num_random_blocks) * config.block_size  # SPEC A1.1
-
-
-def chunked(encoder: Any, lengths: Tensor, width: int) -> Plan:
-    """How sequences of these lengths [R], padded to this width, are best run by the encoder.
-
-    Where BigBird is sparse all look at the last block, which stands at the end of the padding. A text's
-    answer must not depend on others: it is padded to whole blocks and runs with texts of as many blocks.
-    """
-    limit = full_attention_limit(encoder.config)
-    if limit is not None:
-        block = encoder.config.block_size
-        whole = (-(-lengths // block) * block).clamp(max=width)
-        lengths = torch.where(lengths > limit, whole, lengths)
-    return plan(lengths, device_limits(encoder), apart=limit)
-
-
-def position_offset(encoder: nn.Module) -> int:
-    """The number of the first position: RoBERTa and its kin start behind the padding index."""
-    table = getattr(getattr(encoder, "embeddings", None), "position_embeddings", None)
-    padding = getattr(table, "padding_idx", None)
-    return 0 if padding is None else padding + 1
-
-
-def checked_length(asked: int | None, encoder: Any) -> int:
-    """The length limit asked for, if the encoder has so many positions; else the most it takes."""
-    positions = getattr(encoder.config, "max_position_embeddings", None)
-    if asked is not None and positions is not None and asked > positions - position_offset(encoder):
-        raise UserError(
-            f"max_length {asked}: this encoder takes {positions - position_offset(encoder)} tokens."
-        )
-    return asked or longest_input(encoder)
-
-
-def longest_input(encoder: Any) -> int:
-    """Tokens the encoder reads at once: what its position table takes, at most 4096."""
-    positions = getattr(encoder.config, "max_position_embeddings", 512)
-    return min(4096, positions - position_offset(encoder))
-
-
-def pool(how: str, output: Any, attention_mask: Tensor) -> Tensor:
-    """One vector per text: the first token's state, the encoder's pooler, or the mean over tokens."""
-    if how == "cls":
-        return output.last_hidden_state[:, 0]
-    if how == "pooler":
-        return output.pooler_output
-    if how == "mean":
-        weights = attention_mask.to(output.last_hidden_state.dtype)  # [B, T]
-        summed = (output.last_hidden_state * weights[..., None]).sum(1)
-        return summed / weights.sum(1, keepdim=True).clamp(min=1)
-    raise unknown("pooling", how, POOLINGS)
-
-
-def pad_right(states: Tensor, width: int) -> Tensor:
-    """States [R, W, H] with zeros up to this many tokens."""
-    return states if states.shape[1] == width else F.pad(states, (0, 0, 0, width - states.shape[1]))
-
-
-def in_chunks(
-    encoder: Any, batch: Batch, embeds: Tensor, read: Callable[[Batch, Tensor], tuple[Tensor, ...]]
-) -> tuple[Tensor, ...]:
-    """What `read` says of a batch, its sequences sorted into chunks of like length; states are padded."""
-    tokens = batch.input_ids.shape[1]
-
-    def work(rows: Tensor, width: int) -> tuple[Tensor, ...]:
-        found = read(batch.rows(rows, width), embeds[:, :width].index_select(0, rows))
-        return tuple(pad_right(one, tokens) if one.dim() == 3 else one for one in found)
-
-    return chunked(encoder, batch.lengths(), tokens).run(work, device_limits(encoder))
-
-
 class TaskModel(nn.Module):
     """F_task of the paper: text in, label logits out.
 
@@ -135,7 +46,7 @@ class TaskModel(nn.Module):
         self.head = build_head("linear", encoder.config.hidden_size, classes)
 
     def windows(self, batch: Batch) -> Windows | None:
-        """How texts longer than the encoder takes are read; None if there are none."""
+        """The windows over texts longer than the encoder takes; None if there are none."""
         return split(batch, self.window, self.stride)
 
     def states(self, batch: Batch, embeds: Tensor | None = None) -> tuple[Tensor, Tensor]:
@@ -145,11 +56,11 @@ class TaskModel(nn.Module):
         return output.last_hidden_state, self.head(pooled)
 
     def encoded(self, batch: Batch, embeds: Tensor | None = None) -> Any:
-        """All the encoder says to a batch."""
+        """The whole output of the encoder for a batch."""
         return encode(self.encoder, batch, embeds)
 
     def planned(self, batch: Batch, embeds: Tensor) -> tuple[Tensor, Tensor]:
-        """The same for sequences of many lengths, none of them padded more than pays."""
+        """As `states`, for sequences of many lengths, run in chunks with little padding."""
         hidden, logits = in_chunks(self.encoder, batch, embeds, self.states)
         return hidden, logits
 
@@ -168,8 +79,8 @@ class TaskModel(nn.Module):
     def answer(self, batch: Batch, logits: Tensor) -> Tensor:
         """Logits of the sequences [..., D, C] as answers for the examples [..., B, C].
 
-        Of a choice, every sequence's only logit stands at the place of its choice; where an example has fewer
-        choices than others there is a number too small to count.
+        With choices, the only logit of each sequence becomes the logit of its choice; an example with fewer
+        choices than others is filled up with a very small number.
         """
         if batch.example is None or batch.choice is None:
             return logits
@@ -185,24 +96,24 @@ class TaskModel(nn.Module):
 
 @dataclass(frozen=True)
 class Pass:
-    """One batch through one task model, computed once by whoever asks first."""
+    """One batch through one task model; each result is computed on first use and kept."""
 
     task: TaskModel
     batch: Batch
 
     @cached_property
     def windows(self) -> Windows | None:
-        """How the texts are read, if they are longer than the encoder takes."""
+        """The windows over the texts; None if every text fits the encoder."""
         return self.task.windows(self.batch)
 
     @property
     def rows(self) -> Batch:
-        """Everything the encoder runs: the sequences, or the windows of them."""
+        """The rows the encoder runs: the sequences, or the windows over them."""
         return self.batch if self.windows is None else self.windows.rows
 
     @cached_property
     def embeds(self) -> Tensor:  # [D, T, H]
-        """The word embeddings, looked up once for all views: their gradient is as large as the table."""
+        """The word embeddings, looked up once for all views, as their gradient is as large as the table."""
         return self.task.embed(self.batch.input_ids)
 
     @cached_property
@@ -237,5 +148,95 @@ class Pass:
         return self.task.answer(self.batch, self.text_logits)
 
     def text_target(self, target: Tensor) -> Tensor:  # [D]
-        """Which logit of each sequence is explained: the target class, or a choice's only one."""
+        """The number of the explained logit of each sequence: the target class, or a choice's only one."""
         return target if self.batch.example is None else torch.zeros_like(self.batch.example)
+
+
+def encode(encoder: Any, batch: Batch, embeds: Tensor | None = None) -> Any:
+    """The encoder's output for a batch; with `embeds`, for these word embeddings instead of its ids."""
+    words = {"input_ids": batch.input_ids} if embeds is None else {"inputs_embeds": embeds}
+    positions = batch.position_ids
+    if positions is not None:
+        words["position_ids"] = positions + position_offset(encoder)
+    limit = full_attention_limit(encoder.config)
+    if limit is not None and batch.input_ids.shape[1] > limit:
+        # BigBird leaves sparse attention for good after one short text: a text must not depend on others.
+        encoder.set_attention_type("block_sparse")
+    # Token types are never passed, even for pairs: SPEC A1.1.
+    return encoder(**words, attention_mask=batch.attention_mask.long())
+
+
+def full_attention_limit(config: Any) -> int | None:
+    """The longest text BigBird still reads with full attention; None for encoders that are never sparse."""
+    if getattr(config, "attention_type", None) != "block_sparse":
+        return None
+    return (5 + 2 * config.num_random_blocks) * config.block_size  # SPEC A1.1
+
+
+def position_offset(encoder: nn.Module) -> int:
+    """The number of the first position: RoBERTa and its relatives start after the padding index."""
+    table = getattr(getattr(encoder, "embeddings", None), "position_embeddings", None)
+    padding = getattr(table, "padding_idx", None)
+    return 0 if padding is None else padding + 1
+
+
+def in_chunks(
+    encoder: Any, batch: Batch, embeds: Tensor, read: Callable[[Batch, Tensor], tuple[Tensor, ...]]
+) -> tuple[Tensor, ...]:
+    """The results of `read`, run on chunks of sequences of similar length; states are padded to the batch."""
+    tokens = batch.input_ids.shape[1]
+
+    def work(rows: Tensor, width: int) -> tuple[Tensor, ...]:
+        results = read(batch.rows(rows, width), embeds[:, :width].index_select(0, rows))
+        return tuple(pad_right(result, tokens) if result.dim() == 3 else result for result in results)
+
+    return chunked(encoder, batch.lengths(), tokens).run(work, device_limits(encoder))
+
+
+def chunked(encoder: Any, lengths: Tensor, width: int) -> Plan:
+    """The cheapest way to run sequences of these lengths [R], padded to this width, through the encoder.
+
+    Where BigBird is sparse, all tokens attend to the last block, which stands at the end of the padding. An
+    answer must not depend on other texts: a text is padded to whole blocks and runs only with texts of as
+    many blocks.
+    """
+    limit = full_attention_limit(encoder.config)
+    if limit is not None:
+        block = encoder.config.block_size
+        whole = (-(-lengths // block) * block).clamp(max=width)
+        lengths = torch.where(lengths > limit, whole, lengths)
+    return plan(lengths, device_limits(encoder), apart=limit)
+
+
+def pad_right(states: Tensor, width: int) -> Tensor:
+    """States [R, W, H] with zeros up to this many tokens."""
+    return states if states.shape[1] == width else F.pad(states, (0, 0, 0, width - states.shape[1]))
+
+
+def pool(how: str, output: Any, attention_mask: Tensor) -> Tensor:
+    """One vector per text: the first token's state, the encoder's pooler, or the mean over tokens."""
+    if how == "cls":
+        return output.last_hidden_state[:, 0]
+    if how == "pooler":
+        return output.pooler_output
+    if how == "mean":
+        weights = attention_mask.to(output.last_hidden_state.dtype)  # [B, T]
+        summed = (output.last_hidden_state * weights[..., None]).sum(1)
+        return summed / weights.sum(1, keepdim=True).clamp(min=1)
+    raise unknown("pooling", how, POOLINGS)
+
+
+def checked_length(asked: int | None, encoder: Any) -> int:
+    """The requested length limit, if the encoder has as many positions; without one, the most it takes."""
+    positions = getattr(encoder.config, "max_position_embeddings", None)
+    if asked is not None and positions is not None and asked > positions - position_offset(encoder):
+        raise UserError(
+            f"max_length {asked}: this encoder takes {positions - position_offset(encoder)} tokens."
+        )
+    return asked or longest_input(encoder)
+
+
+def longest_input(encoder: Any) -> int:
+    """Tokens the encoder reads at once: what its position table takes, at most 4096."""
+    positions = getattr(encoder.config, "max_position_embeddings", 512)
+    return min(4096, positions - position_offset(encoder))

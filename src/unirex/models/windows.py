@@ -2,9 +2,8 @@
 
 A window holds the special tokens, the short segments (a question, a hypothesis) and a part of the long one.
 The long segment is read whole; the short ones get at most half of every window. A token's state is the mean
-over the windows it stands in, and the text's logits are the mean over its windows, each counting for as many
-tokens of the long segment as it shows. So a window that shows nothing (all its tokens were taken out) says
-nothing.
+over the windows that contain it. The text's logits are the mean over its windows, weighted by the number of
+tokens of the long segment that each shows; a window whose tokens were all removed has no weight.
 """
 
 from __future__ import annotations
@@ -18,23 +17,17 @@ from torch.nn import functional as F
 from unirex.encoding.batch import Batch
 
 
-def pick(embeds: Tensor, rows: Tensor, places: Tensor) -> Tensor:
-    """The vectors [R, W, H] at these places [R, W] of these rows [R] of a table [D, T, H]."""
-    # An embedding lookup: its gradient is much faster than that of indexing.
-    return F.embedding(rows[:, None] * embeds.shape[1] + places, embeds.flatten(0, 1))
-
-
 @dataclass(frozen=True)
 class Windows:
     """The windows of a batch of texts. Shapes: R windows of at most W tokens, of D texts of T tokens."""
 
     rows: Batch  # R sequences
-    text: Tensor  # [R]  whose window it is
-    place: Tensor  # [R, W]  where its tokens stand in the text; 0 at padding
+    text: Tensor  # [R]  the text each window is of
+    place: Tensor  # [R, W]  the positions of its tokens in the text; 0 at padding
     shape: tuple[int, int]  # D, T
 
     def gather(self, values: Tensor) -> Tensor:
-        """What is said of the tokens of the texts [..., D, T], for the tokens of the windows: [..., R, W]."""
+        """Flags of the texts' tokens [..., D, T] as flags of the windows' tokens [..., R, W]."""
         return values[..., self.text[:, None], self.place] & self.rows.attention_mask
 
     def embeddings(self, embeds: Tensor) -> Tensor:
@@ -62,11 +55,10 @@ class Windows:
         """
         sliding = self.rows.sliding
         weights = (shown if sliding is None else shown & sliding).sum(-1).float()  # [..., R]
-        # A text of which nothing is left to slide over, or that fits one window: all of its windows alike.
+        # Equal weights where a text fits one window, or nothing of its long segment is left.
         weights = torch.where(self._per_text(weights)[..., self.text] > 0, weights, torch.ones_like(weights))
-        shares = (
-            weights / self._per_text(weights)[..., self.text]
-        )  # first, as sums overflow in half precision
+        # Divided before summing, as sums overflow in half precision.
+        shares = weights / self._per_text(weights)[..., self.text]
         return self._per_text(logits.float() * shares[..., None], dim=-2).to(logits.dtype)
 
     def _per_text(self, values: Tensor, dim: int = -1) -> Tensor:
@@ -95,7 +87,7 @@ def split(batch: Batch, size: int, stride: int | None = None) -> Windows | None:
 
 
 def _places(present: Tensor, slides: Tensor, size: int, stride: int | None) -> list[Tensor]:
-    """Where the tokens of each window of one text stand."""
+    """The positions in the text of each window's tokens."""
     if int(present.sum()) <= size:
         return [present.nonzero().flatten()]
     fixed, moving = (present & ~slides).nonzero().flatten(), slides.nonzero().flatten()
@@ -107,11 +99,11 @@ def _places(present: Tensor, slides: Tensor, size: int, stride: int | None) -> l
 
 def _windows(batch: Batch, places: list[Tensor], text: Tensor) -> Windows:
     place = torch.nn.utils.rnn.pad_sequence(places, batch_first=True)
-    lengths = torch.tensor([len(one) for one in places], device=place.device)
+    lengths = torch.tensor([len(positions) for positions in places], device=place.device)
     present = torch.arange(place.shape[1], device=place.device) < lengths[:, None]
     where = text[:, None], place
     rows = Batch(
-        # What stands at padding is a token nobody sees; position numbers start anew in every window.
+        # The token at padding is masked, so any will do; position numbers start anew in every window.
         input_ids=batch.input_ids[where],
         attention_mask=present & batch.attention_mask[where],
         special=batch.special[where] & present,
@@ -119,3 +111,9 @@ def _windows(batch: Batch, places: list[Tensor], text: Tensor) -> Windows:
         sliding=None if batch.sliding is None else batch.sliding[where] & present,
     )
     return Windows(rows, text, place, (batch.input_ids.shape[0], batch.input_ids.shape[1]))
+
+
+def pick(embeds: Tensor, rows: Tensor, places: Tensor) -> Tensor:
+    """The vectors [R, W, H] at these places [R, W] of these rows [R] of a table [D, T, H]."""
+    # An embedding lookup: its gradient is much faster than that of indexing.
+    return F.embedding(rows[:, None] * embeds.shape[1] + places, embeds.flatten(0, 1))

@@ -14,24 +14,24 @@ from unirex.encoding.batch import collate
 from unirex.encoding.encode import TextEncoder
 from unirex.encoding.sequence import Frame
 from unirex.errors import UserError, one_line
-from unirex.models.classifier import Classifier, reads_left_to_right
+from unirex.models.classifier import Classifier
 from unirex.models.encoders import align_weights, quiet_transformers
 from unirex.models.task import longest_input
 
-TRIED = (("a film",), ("a film about people", "it is not long"))  # a text and a pair, of unlike length
-WHOLE: dict[str, Any] = {  # what does not fit is told, below
+SAMPLES = (("a film",), ("a film about people", "it is not long"))  # a text and a pair, of unlike length
+COMPLETE: dict[str, Any] = {  # what does not fit is reported by `load_classifier`
     "dtype": "float32",
     "output_loading_info": True,
     "ignore_mismatched_sizes": True,
 }
-SAFE: dict[str, Any] = {"trust_remote_code": False}  # and nobody is asked whether to
-UNLIMITED = 512  # tokens read by a model that says no limit
-CLOSE = 1e-4  # logits from word embeddings and from tokens, relative to the largest
+SAFE: dict[str, Any] = {"trust_remote_code": False}  # never prompts for remote code
+UNLIMITED = 512  # tokens read by a model that states no limit
+TOLERANCE = 1e-4  # between logits from word embeddings and from tokens, relative to the largest
 
 
 @dataclass(frozen=True)
 class WrappedClassifier:
-    """A classifier made elsewhere, with everything a system needs to know about it."""
+    """A third-party classifier with everything a system needs to know about it."""
 
     task: Classifier
     tokenizer: Any
@@ -54,7 +54,7 @@ def wrap_classifier(place: str, *, labels: Sequence[Label] | None = None) -> Wra
     config._name_or_path = name  # not its path on this machine
     length = read_length(encoder, tokenizer)
     task = Classifier(
-        classifier, frame=Frame.of(tokenizer), types=told_apart(config, tokenizer), window=length
+        classifier, frame=Frame.of(tokenizer), types=has_token_types(config, tokenizer), window=length
     )
     names = class_names(place, config, labels)
     with quiet_transformers():
@@ -71,13 +71,13 @@ def load_classifier(place: str) -> tuple[Any, Any]:
         try:
             check_task(place, AutoConfig.from_pretrained(place, **SAFE))
             load: Any = AutoModelForSequenceClassification.from_pretrained
-            model, found = load(place, use_safetensors=True, **WHOLE, **SAFE)
+            model, info = load(place, use_safetensors=True, **COMPLETE, **SAFE)
             tokenizer = AutoTokenizer.from_pretrained(place, **SAFE)
         except UserError:
             raise
         except (OSError, ValueError, RuntimeError, ImportError, SafetensorError) as error:
             raise UserError(f"{place}: could not be loaded as a classifier: {one_line(error)}") from error
-    wrong = sorted([*found["missing_keys"], *(name for name, *_shapes in found["mismatched_keys"])])
+    wrong = sorted([*info["missing_keys"], *(name for name, *_shapes in info["mismatched_keys"])])
     if wrong:
         raise UserError(f"{place}: weights are missing or misshapen and would be random: '{wrong[0]}'.")
     align_weights(model)
@@ -85,9 +85,9 @@ def load_classifier(place: str) -> tuple[Any, Any]:
 
 
 def check_task(place: str, config: Any) -> None:
-    """It is a classifier that gives one label out of several."""
+    """Refuse models that are no classifiers with one label out of several."""
     made = config.architectures or []
-    if made and not any(one.endswith("ForSequenceClassification") for one in made):
+    if made and not any(name.endswith("ForSequenceClassification") for name in made):
         raise UserError(
             f"{place}: not a unirex system, nor a classifier: a {made[0]} has no classification head, and a "
             f"new one would be random; train a system on it: unirex train --encoder {place}"
@@ -104,7 +104,7 @@ def check_task(place: str, config: Any) -> None:
 
 
 def check_readable(place: str, classifier: Any, tokenizer: Any) -> None:
-    """It reads word embeddings both ways, and its tokenizer says which characters a token stands for."""
+    """Refuse models that do not read in both directions, and tokenizers without offsets or padding."""
     if not tokenizer.is_fast:
         raise UserError(
             f"{place}: tokenizer {type(tokenizer).__name__} gives no character offsets; save a fast one "
@@ -116,7 +116,7 @@ def check_readable(place: str, classifier: Any, tokenizer: Any) -> None:
             f"{place}: its tokenizer has {len(tokenizer)} tokens, the model {rows}; save the tokenizer it "
             f"was trained with there: tokenizer.save_pretrained('{place}')"
         )
-    if _tried(place, lambda: reads_left_to_right(classifier.base_model)):
+    if _run(place, lambda: reads_left_to_right(classifier.base_model)):
         raise UserError(
             f"{place}: {classifier.config.model_type} reads from left to right and takes its label from the "
             "last token; only encoders such as BERT are explained."
@@ -130,8 +130,23 @@ def check_readable(place: str, classifier: Any, tokenizer: Any) -> None:
         classifier.config.pad_token_id = tokenizer.pad_token_id
 
 
+@torch.no_grad()
+def reads_left_to_right(encoder: Any) -> bool:
+    """Whether the first token never sees the last, as in GPT: tried on four vectors."""
+    table = encoder.get_input_embeddings().weight
+    words = torch.randn(1, 4, table.shape[1], generator=torch.Generator().manual_seed(0)).to(table)
+    other = words.clone()
+    other[0, -1] += 1
+    mask = torch.ones(1, 4, dtype=torch.long, device=table.device)
+    first, second = (
+        encoder(inputs_embeds=embeds, attention_mask=mask).last_hidden_state[0, 0]
+        for embeds in (words, other)
+    )
+    return bool(torch.equal(first, second))
+
+
 def class_names(place: str, config: Any, given: Sequence[Label] | None) -> tuple[Label, ...]:
-    """The names of the classes in the order of the logits: as given, or as the model says."""
+    """The names of the classes in the order of the logits: as given, or the model's own."""
     names = tuple(config.id2label[number] for number in range(config.num_labels)) if given is None else given
     if len(names) != config.num_labels:
         raise UserError(
@@ -144,36 +159,37 @@ def class_names(place: str, config: Any, given: Sequence[Label] | None) -> tuple
 
 
 def read_length(encoder: Any, tokenizer: Any) -> int:
-    """Tokens read of a text: as many as there are positions, and no more than the tokenizer would give."""
+    """Tokens read of a text: as many as there are positions, at most the tokenizer's own limit."""
     positions = longest_input(encoder)
     return min(positions if positions > 0 else UNLIMITED, tokenizer.model_max_length)
 
 
-def told_apart(config: Any, tokenizer: Any) -> bool:
-    """Whether token types tell the texts of a pair apart: the tokenizer gives them and the model has two."""
+def has_token_types(config: Any, tokenizer: Any) -> bool:
+    """Whether token types distinguish the texts of a pair: the tokenizer gives them, the model has two."""
     return "token_type_ids" in tokenizer("a", "b") and (getattr(config, "type_vocab_size", None) or 0) > 1
 
 
 @torch.no_grad()
 def check_same_logits(place: str, task: Classifier, tokenizer: Any, max_length: int) -> None:
-    """Read here, a text and a pair get the logits the model gives them itself."""
+    """Refuse a model whose logits here differ from its own, tried on a text and a pair."""
     encoder = TextEncoder(tokenizer, max_length)
-    texts = [Example(str(number), texts) for number, texts in enumerate(TRIED)]
-    batch = collate(encoder.encode(texts), tokenizer.pad_token_id)
-    own = [tokenizer(*one.segments, return_tensors="pt", return_token_type_ids=task.types) for one in texts]
-    expected = _tried(place, lambda: torch.cat([task.classifier(**one).logits for one in own]))
-    found = _tried(place, lambda: task.states(batch)[1])
-    far = (found - expected).abs().max() / expected.abs().max().clamp(min=1)
-    if not far <= CLOSE:
+    examples = [Example(str(number), texts) for number, texts in enumerate(SAMPLES)]
+    batch = collate(encoder.encode(examples), tokenizer.pad_token_id)
+    types = task.types
+    own = [tokenizer(*texts, return_tensors="pt", return_token_type_ids=types) for texts in SAMPLES]
+    expected = _run(place, lambda: torch.cat([task.classifier(**inputs).logits for inputs in own]))
+    logits = _run(place, lambda: task.states(batch)[1])
+    far = (logits - expected).abs().max() / expected.abs().max().clamp(min=1)
+    if not far <= TOLERANCE:
         raise UserError(
             f"{place}: read from padded word embeddings, this {task.classifier.config.model_type} model "
             f"gives other logits than by itself (by {far:.2g}); it cannot be explained here."
         )
 
 
-def _tried(place: str, run: Any) -> Any:
-    """What a pass gives; a model that does not take what is passed is none to explain."""
+def _run(place: str, work: Any) -> Any:
+    """The result of a pass; a model that does not take word embeddings cannot be explained."""
     try:
-        return run()
+        return work()
     except (TypeError, ValueError, RuntimeError, AttributeError, NotImplementedError, IndexError) as error:
         raise UserError(f"{place}: does not run on word embeddings: {one_line(error)}") from error

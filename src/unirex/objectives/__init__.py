@@ -1,7 +1,7 @@
-"""What training asks for: each objective is a frozen dataclass `(step) -> losses` whose mean is its term.
+"""The terms of the loss: each objective is a frozen dataclass `(step) -> losses`, whose mean is its term.
 
-The classes import nothing heavy, because they are also the configuration: their fields are the options of
-the command line.
+The classes are also the configuration (their fields are options of the command line), so they import nothing
+heavy.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from unirex.objectives.task import Task
 
 
 class Objective(Protocol):
-    """One term of the loss; `views` names what it asks of a step beside the whole text: kept, dropped."""
+    """One term of the loss; `views` names the views it needs beside the whole text: kept, dropped."""
 
     views: ClassVar[tuple[str, ...]]
 
@@ -57,16 +57,16 @@ class Objectives:
     sparsity: Sparsity = field(default_factory=Sparsity)
 
     def active(self) -> Iterator[tuple[str, Objective]]:
-        """The objectives that count, by name."""
-        for one in fields(self):
-            objective = getattr(self, one.name)
+        """The objectives with a weight, by name."""
+        for part in fields(self):
+            objective = getattr(self, part.name)
             if objective.weight:
-                yield one.name, objective
+                yield part.name, objective
 
     def views(self) -> tuple[str, ...]:
-        """What the objectives that count ask for beside the whole texts."""
-        asked = [view for _, one in self.active() for view in getattr(one, "views", ())]
-        return tuple(dict.fromkeys(asked))
+        """The views that the active objectives need beside the whole texts."""
+        views = [view for _, objective in self.active() for view in objective.views]
+        return tuple(dict.fromkeys(views))
 
 
-OBJECTIVES: dict[str, type] = {name: type(one) for name, one in vars(Objectives()).items()}
+OBJECTIVES: dict[str, type] = {name: type(objective) for name, objective in vars(Objectives()).items()}

@@ -35,7 +35,7 @@ class Agreement:
         return self.distance(step.kept_logits, step.soft_logits).mean(0)
 
     def distance(self, hard: Tensor, soft: Tensor) -> Tensor:
-        """The divergence of two sets of logits: [..., C] to [...]."""
+        """The divergence between two sets of logits: [..., C] to [...]."""
         first = hard.float().log_softmax(-1)
         second = soft.float().log_softmax(-1).expand_as(first)
         if self.divergence == "kl":

@@ -1,4 +1,4 @@
-"""What objectives share: annotation names that are light to import, requirements on the extractor."""
+"""Shared by objectives: names for annotations without importing torch, and a check of the extractor."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 else:
     Step = Tensor = Any
 
-__all__ = ["Step", "Tensor"]
+__all__ = ["Step", "Tensor", "require"]
 
 
-def require(step: Step, offer: str, *, objective: str, extractor: str) -> None:
-    """Refuse an extractor that does not offer what the objective is about, and name the one that does."""
-    if not hasattr(step.extractor, offer):
+def require(step: Step, method: str, *, objective: str, extractor: str) -> None:
+    """Refuse an extractor without a method that the objective needs, and name the extractor that has it."""
+    if not hasattr(step.extractor, method):
         raise UserError(
             f"objective '{objective}' trains the extractor '{extractor}', not"
             f" {type(step.extractor).__name__}; set extractor to {extractor}, or {objective}.weight to 0."

@@ -1,4 +1,4 @@
-"""Imitation: say of every token what a teacher said of it (L2E)."""
+"""Imitation: give every token the class of its teacher's score (L2E)."""
 
 from __future__ import annotations
 
@@ -36,6 +36,6 @@ class Imitation:
         return self.cross_entropy(step.extractor.bucket_logits(step.full), classes, batch.attention_mask)
 
     def cross_entropy(self, logits: Tensor, classes: Tensor, valid: Tensor) -> Tensor:
-        """Shares of the sequences [D], whose mean is the mean over the valid tokens of all."""
+        """Losses of the sequences [D], scaled so that their mean is the mean over all valid tokens."""
         losses = -logits.float().log_softmax(-1).gather(-1, classes[..., None]).squeeze(-1) * valid  # [D, T]
         return losses.sum(-1) * (len(losses) / valid.sum().clamp(min=1))

@@ -13,6 +13,7 @@ CRITERIA = {
     "linear": "sum of scores: minus on gold tokens, plus elsewhere; has no lower bound",
     "linear-margin": "the same, worth nothing more once below minus the margin",
 }
+SMOOTHING = 1e-3  # Paper: KL(scores || gold) as written is infinite wherever gold is 0
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Plausibility:
         """Loss of every sequence, [D]."""
         batch = step.batch
         if batch.rationale is None or batch.has_rationale is None or not bool(batch.has_rationale.any()):
-            return step.scores.sum(-1) * 0  # tied to the extractor: data parallelism waits for its gradients
+            return step.scores.sum(-1) * 0  # zero, but in the graph: data parallelism waits for gradients
         valid = batch.attention_mask & batch.has_rationale[:, None]  # special tokens too: SPEC A6.8
         return self.distance(step.scores, batch.rationale & valid, valid)
 
@@ -53,9 +54,9 @@ class Plausibility:
         return (signed.clamp(min=-self.margin) + self.margin) * valid.any(-1)
 
     def cross_entropy(self, scores: Tensor, gold: Tensor, valid: Tensor) -> Tensor:
-        """Per-example shares whose mean over the batch is the mean over its valid tokens."""
+        """Losses of the sequences [D], scaled so that their mean is the mean over all valid tokens."""
         total, positive = valid.sum().to(scores.dtype), gold.sum().to(scores.dtype)
-        if not bool(positive):  # nothing to balance against: SPEC A6.8 recommends no loss
+        if not bool(positive):  # nothing to balance against: no loss, SPEC A6.8
             return scores.sum(-1) * 0
         up = (total - positive) / positive if self.balance else 1.0
         missed, invented = (-scores).logaddexp(scores * 0), scores.logaddexp(scores * 0)  # softplus
@@ -70,6 +71,3 @@ class Plausibility:
         logq = (target / target.sum(-1, keepdim=True).clamp(min=SMOOTHING)).clamp(min=1e-12).log()
         terms = logp.exp() * (logp.masked_fill(~valid, 0.0) - logq)
         return (terms * valid).sum(-1) * counted
-
-
-SMOOTHING = 1e-3  # Paper: KL(scores || gold) as written is infinite wherever gold is 0

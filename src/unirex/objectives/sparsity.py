@@ -40,7 +40,7 @@ class Sparsity:
         return (violations * step.extractor.constrain(violations.mean(0))).sum(-1)
 
     def violations(self, selected: Tensor, selectable: Tensor) -> Tensor:
-        """How far each sequence is above the two targets [D, 2], given how likely each token is selected."""
+        """How far each sequence exceeds the two targets [D, 2], given the probabilities of its tokens."""
         from torch import stack
 
         share = selection_rate(selected, selectable) - self.selection

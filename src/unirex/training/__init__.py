@@ -1,1 +1,1 @@
-"""Training: the Lightning loop, optimisers, and the folder a run is kept in."""
+"""Training: the Lightning loop, optimisers, and the folder of a run."""

@@ -13,6 +13,31 @@ from torch.optim.lr_scheduler import LambdaLR
 from unirex.config import Training
 
 
+def build_optimizer(model: nn.Module, training: Training, learning_rate: float) -> Optimizer:
+    """The optimiser over everything trainable; biases and norms are never decayed."""
+    trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    groups = [
+        {"params": [p for p in trained if p.dim() > 1], "weight_decay": training.weight_decay},
+        {"params": [p for p in trained if p.dim() <= 1], "weight_decay": 0.0},
+    ]
+    if training.optimizer == "unirex":
+        return UncorrectedAdamW(groups, lr=learning_rate)
+    # Fused: one pass over memory instead of several; it does not support fp16 scaling with clipping.
+    return AdamW(groups, lr=learning_rate, fused=training.precision != "16-mixed")
+
+
+def linear_schedule(optimizer: Optimizer, *, steps: int, warmup: float) -> LambdaLR:
+    """A schedule that rises linearly over the warm-up, then falls linearly to 0."""
+    rising = max(1, round(steps * warmup))
+
+    def factor(step: int) -> float:
+        if step < rising:
+            return (step + 1) / rising if warmup else 1.0
+        return max(0.0, (steps - step) / max(1, steps - rising))
+
+    return LambdaLR(optimizer, factor)
+
+
 class UncorrectedAdamW(Optimizer):
     """Adam with decoupled weight decay and no bias correction, as in BERT and the paper's code."""
 
@@ -28,7 +53,7 @@ class UncorrectedAdamW(Optimizer):
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """One update of every parameter that has a gradient."""
+        """Update every parameter that has a gradient."""
         loss = None
         if closure is not None:
             with torch.enable_grad():
@@ -36,42 +61,14 @@ class UncorrectedAdamW(Optimizer):
         for group in self.param_groups:
             for parameter in group["params"]:
                 if parameter.grad is not None:
-                    self._update(parameter, group)
+                    self._update(parameter, parameter.grad, group)
         return loss
 
-    def _update(self, parameter: torch.Tensor, group: dict[str, Any]) -> None:
+    def _update(self, parameter: torch.Tensor, gradient: torch.Tensor, group: dict[str, Any]) -> None:
         state, (beta1, beta2) = self.state[parameter], group["betas"]
         if not state:
             state["mean"], state["square"] = torch.zeros_like(parameter), torch.zeros_like(parameter)
-        gradient = parameter.grad
-        if gradient is None:
-            return
         state["mean"].lerp_(gradient, 1 - beta1)
         state["square"].mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
         parameter.mul_(1 - group["lr"] * group["weight_decay"])
         parameter.addcdiv_(state["mean"], state["square"].sqrt().add_(group["eps"]), value=-group["lr"])
-
-
-def build_optimizer(model: nn.Module, training: Training, learning_rate: float) -> Optimizer:
-    """The optimiser over everything trainable; biases and norms are never decayed."""
-    named = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
-    groups = [
-        {"params": [p for _, p in named if p.dim() > 1], "weight_decay": training.weight_decay},
-        {"params": [p for _, p in named if p.dim() <= 1], "weight_decay": 0.0},
-    ]
-    if training.optimizer == "unirex":
-        return UncorrectedAdamW(groups, lr=learning_rate)
-    # One pass over memory instead of several; fp16 scaling with clipping does not go with it.
-    return AdamW(groups, lr=learning_rate, fused=training.precision != "16-mixed")
-
-
-def linear_schedule(optimizer: Optimizer, *, steps: int, warmup: float) -> LambdaLR:
-    """The learning rate up in a straight line over the warm-up, then down to 0."""
-    rising = max(1, round(steps * warmup))
-
-    def factor(step: int) -> float:
-        if step < rising:
-            return (step + 1) / rising if warmup else 1.0
-        return max(0.0, (steps - step) / max(1, steps - rising))
-
-    return LambdaLR(optimizer, factor)

@@ -1,4 +1,4 @@
-"""Run folders: where a training keeps what it was, what it did and what came out."""
+"""Run folders: the settings, progress and results of one training."""
 
 from __future__ import annotations
 
@@ -15,15 +15,13 @@ from typing import Any
 import yaml
 
 from unirex.config import Config, merge, plain
+from unirex.data.cache import fingerprint
 from unirex.data.example import Splits
-from unirex.data.fingerprint import fingerprint
 from unirex.errors import UserError
 from unirex.files import write_file
 
 PACKAGES = ("unirex", "torch", "transformers", "tokenizers", "lightning", "numpy", "safetensors")
-
-
-WRITTEN = (  # by a run; its stages are kept apart, under the name of their content
+WRITTEN = (  # by a run, removed with it; stages are named after their content and stay
     "run.json",
     "settings.yaml",
     "metrics.csv",
@@ -59,35 +57,34 @@ class Run:
 
     @property
     def finished(self) -> bool:
-        """Whether training came to its end."""
+        """Whether training was completed."""
         return bool(self._saved().get("finished"))
 
     def check(self, *, resume: bool, force: bool = False) -> None:
-        """The folder is free, or holds a run that is to be replaced, or this very run to be resumed."""
-        if self._saved() and force:
+        """Refuse a folder that is in use, unless its run is to be replaced, or is this run to be resumed."""
+        saved = self._saved()
+        if saved and force:
             return
-        if self._saved() and not resume:
+        if saved and not resume:
             raise UserError(
                 f"{self.folder} already holds a run; --resume goes on with it, --force replaces it, "
                 "or choose another --out."
             )
-        if self._saved():
-            self._check_same()
+        if saved:
+            self._check_same(saved)
         elif self.folder.exists() and (not self.folder.is_dir() or any(self.folder.iterdir())):
             raise UserError(f"{self.folder} is already in use; choose an empty or new folder for --out.")
 
     def open(self) -> None:
-        """Take the folder into use; a run that is there already goes on."""
+        """Create the run in the folder, unless it is there already."""
         if not self._saved():
             self.folder.mkdir(parents=True, exist_ok=True)
-            write_file(
-                self.folder / "settings.yaml",
-                yaml.safe_dump({"method": self.method, **plain(self.config)}, sort_keys=False),
-            )
+            settings = yaml.safe_dump(self._settings(), sort_keys=False)
+            write_file(self.folder / "settings.yaml", settings)
             self._write(finished=False)
 
     def clear(self) -> None:
-        """Remove the run that is there, and what it was evaluated to."""
+        """Remove the run in the folder, with its evaluations."""
         if not self._saved():
             return
         for path in [self.folder / name for name in WRITTEN] + list(self.folder.glob("tokenizer*")):
@@ -97,11 +94,15 @@ class Run:
                 path.unlink(missing_ok=True)
 
     def close(self) -> None:
-        """Mark the run finished and drop its checkpoints; the system itself has been saved."""
+        """Mark the run finished and delete its checkpoints; the system has been saved before."""
         self._write(finished=True)
         shutil.rmtree(self.folder / "checkpoints", ignore_errors=True)
 
+    def _settings(self) -> dict[str, Any]:
+        return {"method": self.method, **plain(self.config)}
+
     def _saved(self) -> dict[str, Any]:
+        """The content of `run.json`; empty if there is none."""
         try:
             return json.loads((self.folder / "run.json").read_text("utf-8"))
         except (FileNotFoundError, NotADirectoryError):
@@ -126,12 +127,10 @@ class Run:
         }
         write_file(self.folder / "run.json", json.dumps(content, indent=2) + "\n")
 
-    def _check_same(self) -> None:
-        saved = self._saved()
-        if (
-            not {"method", "data", "finished"} <= saved.keys()
-            or not (self.folder / "settings.yaml").is_file()
-        ):
+    def _check_same(self, saved: Mapping[str, Any]) -> None:
+        """Refuse to resume a run of another method, other data or other settings."""
+        file = self.folder / "settings.yaml"
+        if not {"method", "data", "finished"} <= saved.keys() or not file.is_file():
             raise UserError(f"{self.folder} is not complete enough to resume; choose another --out.")
         if saved["method"] != self.method:
             raise UserError(f"{self.folder} was begun with method '{saved['method']}', not '{self.method}'.")
@@ -139,10 +138,9 @@ class Run:
             raise UserError(
                 f"{self.folder} was begun with other data ('{saved['data']['name']}' has changed since)."
             )
-        saved_settings = yaml.safe_load((self.folder / "settings.yaml").read_text("utf-8"))
-        begun = merge(plain(Config()), saved_settings)  # an older version knew fewer settings
-        now_asked = {"method": self.method, **plain(self.config)}
-        for key, (before, now) in differences(begun, now_asked).items():
+        # Older versions had fewer settings: the others were as their defaults are.
+        begun = merge(plain(Config()), yaml.safe_load(file.read_text("utf-8")))
+        for key, (before, now) in differences(begun, self._settings()).items():
             raise UserError(
                 f"{self.folder} was begun with {key} = {before!r}, not {now!r}; choose another folder."
             )
@@ -151,54 +149,45 @@ class Run:
 def differences(
     one: Mapping[str, Any], other: Mapping[str, Any], place: str = ""
 ) -> dict[str, tuple[Any, Any]]:
-    """Settings that differ, by dotted name.
+    """The settings that differ, by dotted name.
 
     >>> differences({"a": {"x": 1}, "b": 2}, {"a": {"x": 3}, "b": 2})
     {'a.x': (1, 3)}
     """
-    found: dict[str, tuple[Any, Any]] = {}
+    differing: dict[str, tuple[Any, Any]] = {}
     for key in {**one, **other}:
         left, right = one.get(key), other.get(key)
         if isinstance(left, Mapping) and isinstance(right, Mapping):
-            found |= differences(left, right, f"{place}{key}.")
+            differing |= differences(left, right, f"{place}{key}.")
         elif left != right:
-            found[place + key] = (left, right)
-    return found
+            differing[place + key] = (left, right)
+    return differing
 
 
 def versions() -> dict[str, str]:
-    """What the results were obtained with."""
-    found = {}
+    """The installed versions of the packages that results depend on."""
+    installed = {}
     for name in PACKAGES:
         try:
-            found[name] = version(name)
+            installed[name] = version(name)
         except PackageNotFoundError:
-            found[name] = "not installed"
-    return found
+            installed[name] = "not installed"
+    return installed
 
 
 def git_revision() -> str | None:
     """The revision of the source checkout this code runs from, marked if it was changed; None elsewhere."""
-    here = Path(__file__).resolve().parent
+    package = Path(__file__).resolve().parents[1]
     try:
-        root = subprocess.run(
-            ["git", "rev-parse", "--show-toplevel"],
-            cwd=here,
-            capture_output=True,
-            text=True,
-            timeout=5,
-            check=True,
-        )
-        if Path(root.stdout.strip()) / "src" / "unirex" != here:
+        if Path(_git(package, "rev-parse", "--show-toplevel")) / "src" / "unirex" != package:
             return None
-        described = subprocess.run(
-            ["git", "describe", "--always", "--dirty", "--abbrev=40"],
-            cwd=here,
-            capture_output=True,
-            text=True,
-            timeout=5,
-            check=True,
-        )
+        return _git(package, "describe", "--always", "--dirty", "--abbrev=40") or None
     except (OSError, subprocess.SubprocessError):
         return None
-    return described.stdout.strip() or None
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    done = subprocess.run(
+        ["git", *arguments], cwd=folder, capture_output=True, text=True, timeout=5, check=True
+    )
+    return done.stdout.strip()

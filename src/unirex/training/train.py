@@ -1,4 +1,4 @@
-"""Training: a thin Lightning module, checkpoints without pickle, and a run that can be taken up again."""
+"""Training: a thin Lightning module, checkpoints without pickle, and runs that can be resumed."""
 
 from __future__ import annotations
 
@@ -41,141 +41,8 @@ from unirex.training.optimizer import build_optimizer, linear_schedule
 
 LAST, BEST = "checkpoints/last.safetensors", "checkpoints/best.safetensors"
 MONITOR = "dev"
-Scores = Sequence[Sequence[NDArray[np.float32]]]
-
-
-class Learner(pl.LightningModule):
-    """The model as Lightning trains it: the loss is the model's own, the dev score is the task metric."""
-
-    def __init__(self, model: RationaleModel, config: Config, metric: str) -> None:
-        super().__init__()
-        self.model, self.settings, self.metric = model, config, metric
-        self.answers: list[tuple[int, int]] = []
-
-    def on_train_batch_start(self, batch: Any, batch_idx: int) -> None:  # noqa: D102
-        self.model.train(self.settings.training.dropout)
-        if not any(one.requires_grad for one in self.model.task.parameters()):
-            self.model.task.eval()  # it is finished: L2E's classifier
-
-    def training_step(self, batch: dict[str, Tensor], batch_idx: int) -> Tensor:  # noqa: D102
-        output = self.model(**batch)
-        terms = {"loss": output.loss} | {f"loss/{name}": loss for name, loss in output.losses.items()}
-        self.log_dict(terms, on_step=False, on_epoch=True, sync_dist=True, batch_size=len(batch["labels"]))
-        return output.loss
-
-    def validation_step(self, batch: dict[str, Tensor], batch_idx: int) -> None:  # noqa: D102
-        step = self.model.step(Batch(**batch))
-        self.answers += zip(batch["labels"].tolist(), step.logits.argmax(-1).tolist(), strict=True)
-        if (
-            self.model.config.rationale_selector == "threshold"
-        ):  # rationales of any size: this must be watched
-            self.log("selected", 100 * step.masks[0].sum() / step.batch.selectable.sum())
-
-    def on_validation_epoch_end(self) -> None:  # noqa: D102
-        gold, predicted = zip(*self.answers, strict=True)
-        self.answers.clear()
-        labels = {} if self.metric == "accuracy" else {"labels": range(len(self.model.config.labels))}
-        score = getattr(performance, self.metric)(predicted, gold, **labels)
-        self.log(MONITOR, 100 * score, prog_bar=True, rank_zero_only=False)
-
-    def configure_optimizers(self) -> Any:  # noqa: D102
-        training = self.settings.training
-        rate = training.learning_rate
-        if rate is None:
-            rate = encoder_source(self.settings.encoder).learning_rate
-        optimizer = build_optimizer(self.model, training, rate)
-        steps = int(self.trainer.estimated_stepping_batches)
-        schedule = linear_schedule(optimizer, steps=steps, warmup=training.warmup)
-        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
-
-
-class PlainCheckpoints(CheckpointIO):
-    """Lightning's checkpoints as safetensors: nothing is ever pickled."""
-
-    def save_checkpoint(self, checkpoint: dict[str, Any], path: Any, storage_options: Any = None) -> None:
-        """Write one file, whole or not at all."""
-        save_state(Path(path), checkpoint)
-
-    def load_checkpoint(self, path: Any, *_: Any, **__: Any) -> dict[str, Any]:
-        """Read it back."""
-        return load_state(Path(path))
-
-    def remove_checkpoint(self, path: Any) -> None:
-        """Delete it."""
-        Path(path).unlink(missing_ok=True)
-
-
-class Epochs(Callback):
-    """Once an epoch: fresh seeds before; the best weights, a line of figures and a checkpoint after."""
-
-    def __init__(self, folder: Path, seed: int, batches: Batches, *, choose: bool = True) -> None:
-        self.folder, self.seed, self.batches = folder, seed, batches
-        self.choose = choose  # the epoch with the best dev score; else the last
-        self.best: float | None = None
-        self.rows: list[dict[str, float]] = []
-        self.stopped = False
-
-    def state_dict(self) -> dict[str, Any]:  # noqa: D102
-        return {"best": self.best, "rows": self.rows, "stopped": self.stopped}
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:  # noqa: D102
-        self.best, self.rows, self.stopped = state_dict["best"], state_dict["rows"], state_dict["stopped"]
-
-    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """A run that patience had ended before it was killed is at its end when resumed."""
-        trainer.should_stop = trainer.should_stop or self.stopped
-
-    def on_train_epoch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Seed by epoch, so that a resumed run draws what an uninterrupted one draws."""
-        torch.manual_seed((self.seed * 1_000_003 + trainer.current_epoch) * 1009 + trainer.global_rank)
-        self.batches.set_epoch(trainer.current_epoch)
-
-    def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:  # noqa: D102
-        if not isinstance(pl_module, Learner):
-            return
-        row = {name: float(value) for name, value in trainer.callback_metrics.items()}
-        row = {"epoch": trainer.current_epoch + 1, **row}
-        # Of equals the later: the extractor goes on learning when the label is long known.
-        # Paper: its code keeps the first.
-        improved = self.best is None or not self.choose or row[MONITOR] >= self.best
-        self.rows.append(row)
-        if improved:
-            self.best = row[MONITOR]
-        if trainer.is_global_zero:
-            if improved:
-                save_state(self.folder / BEST, pl_module.model.state_dict())
-            write_file(self.folder / "metrics.csv", as_csv(self.rows))
-        self.stopped = trainer.should_stop
-        trainer.save_checkpoint(self.folder / LAST)
-
-    def on_fit_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Every process ends with the best weights; none goes on before all have them."""
-        if isinstance(pl_module, Learner):
-            pl_module.model.load_state_dict(load_state(self.folder / BEST))
-        trainer.strategy.barrier()
-
-
-class EpochLines(Callback):
-    """One plain line an epoch, for logs and terminals without a progress bar."""
-
-    def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:  # noqa: D102
-        shown = dict(trainer.callback_metrics)
-        if isinstance(pl_module, Learner) and not pl_module.settings.objectives.task.weight:
-            shown.pop(MONITOR, None)  # of a classifier that is not trained here
-        figures = " ".join(f"{name} {float(value):.4g}" for name, value in shown.items())
-        print(
-            f"epoch {trainer.current_epoch + 1}/{trainer.max_epochs}: {figures}", file=sys.stderr, flush=True
-        )
-
-
-def loader(encodings: Encodings | WithScores, batches: Any, pad_token_id: int) -> DataLoader[Any]:
-    """Batches as dictionaries of tensors."""
-    return DataLoader(
-        encodings,  # type: ignore[arg-type]
-        batch_sampler=batches,
-        collate_fn=lambda some: collate(some, pad_token_id).tensors(),
-        generator=torch.Generator(),  # its own, so that making an iterator draws nothing from ours
-    )
+LIGHTNING_LOGS = ("lightning.pytorch", "lightning.fabric", "lightning.pytorch.utilities.rank_zero")
+Scores = Sequence[Sequence[NDArray[np.float32]]]  # for each example, one array per sequence
 
 
 def train(
@@ -191,7 +58,7 @@ def train(
 ) -> None:
     """Train the model in place; afterwards it holds the weights of the epoch with the best dev score.
 
-    Splits may be `given` token scores that were computed before, for each example one array a sequence.
+    Splits may be `given` precomputed token scores, for each example one array per sequence.
 
     The folder receives `metrics.csv` and, while training lasts, `checkpoints/`. Ctrl-C raises
     KeyboardInterrupt and leaves the last epoch's checkpoint; with `resume` training goes on from there and
@@ -217,7 +84,7 @@ def train(
     metric = data.info.metric if training.metric == "auto" else training.metric
     learner = Learner(model, config, metric)
     attention = model.task.encoder.config._attn_implementation
-    drops_exactly(model.task.encoder, 0)  # tried now, in full precision
+    drops_exactly(model.task.encoder, 0)  # probe now, in full precision
     use_flash_attention(model.task.encoder, training.precision)
     with quiet_lightning():
         scored = {name: WithScores(parts[name], scores) for name, scores in (given or {}).items()}
@@ -229,7 +96,7 @@ def train(
 
 
 def gold_pool(examples: Sequence[Example], config: Config) -> GoldPool | None:
-    """Which training examples keep their gold; None: all that have any."""
+    """The training examples that keep their gold; None: all that have any."""
     training = config.training
     if training.gold_fraction == 100:
         return None
@@ -240,38 +107,25 @@ def gold_pool(examples: Sequence[Example], config: Config) -> GoldPool | None:
 def encode_parts(
     encoder: TextEncoder, data: Splits, gold: GoldPool | None, *, progress: bool
 ) -> dict[str, Encodings]:
-    """What is trained on and what chooses the epoch, in tokens; what does not fit is said."""
+    """The training and dev splits in tokens; warns about truncated texts."""
     parts = {}
     for name in ("train", "dev"):
-        drawn = f" gold {gold.fraction} {gold.seed}" if gold is not None and name == "train" else ""
-        digest = None if data.digest is None else f"{data.digest} {name}{drawn}"
-        examples = limit_gold(data[name], gold) if gold is not None and name == "train" else data[name]
+        examples, suffix = data[name], name
+        if gold is not None and name == "train":
+            examples, suffix = limit_gold(examples, gold), f"{name} gold {gold.fraction} {gold.seed}"
+        digest = None if data.digest is None else f"{data.digest} {suffix}"
         parts[name] = encode_all(encoder, examples, digest=digest, progress=progress)
         cut = parts[name].truncated.tolist()
         warn_truncated(cut, encoder.max_length, windows=encoder.truncation == "windows")
     return parts
 
 
-def run(trainer: pl.Trainer, learner: Learner, train: Any, dev: Any, checkpoint: Path | None) -> None:
-    """Fit; Ctrl-C comes out as KeyboardInterrupt (Lightning would exit the process)."""
-    handler = signal.getsignal(signal.SIGINT)
-    try:
-        trainer.fit(learner, train, dev, ckpt_path=None if checkpoint is None else str(checkpoint))
-    except SystemExit as error:
-        if trainer.interrupted:
-            raise KeyboardInterrupt from error
-        raise
-    finally:
-        if handler is not None and signal.getsignal(signal.SIGINT) is not handler:
-            signal.signal(signal.SIGINT, handler)
-
-
 def build_trainer(config: Config, folder: Path, callbacks: list[Callback]) -> pl.Trainer:
     """The Lightning trainer for these settings."""
     training = config.training
-    # A dev score that nothing is trained for says nothing: all epochs are run, and the last is kept.
+    # Without the task objective the dev score means nothing: all epochs are run, and the last is kept.
     patience = training.patience if config.objectives.task.weight else training.epochs
-    # Checked after validation, before `Epochs` writes the checkpoint that must hold its count.
+    # Checked after validation, so that the checkpoint `Epochs` writes later holds its count.
     stop = EarlyStopping(
         MONITOR, patience=patience, mode="max", min_delta=0.0, check_on_train_epoch_end=False
     )
@@ -286,7 +140,7 @@ def build_trainer(config: Config, folder: Path, callbacks: list[Callback]) -> pl
         "gradient_clip_val": training.clip or None,
         "callbacks": [stop, *callbacks],
         "plugins": [PlainCheckpoints()],
-        "enable_progress_bar": any(isinstance(one, RichProgressBar) for one in callbacks),
+        "enable_progress_bar": any(isinstance(callback, RichProgressBar) for callback in callbacks),
         "default_root_dir": folder,
         "inference_mode": False,  # attributions need gradients in evaluation too
         "num_sanity_val_steps": 0,
@@ -302,25 +156,40 @@ def build_trainer(config: Config, folder: Path, callbacks: list[Callback]) -> pl
             raise UserError(f"training: {one_line(error)}") from error
 
 
-def progress_callbacks(wanted: bool) -> list[Callback]:
-    """A progress bar on a terminal, plain lines elsewhere, nothing if not wanted."""
-    if not wanted:
+def progress_callbacks(progress: bool) -> list[Callback]:
+    """A progress bar on a terminal, plain lines elsewhere; nothing without `progress`."""
+    if not progress:
         return []
     return [RichProgressBar()] if sys.stderr.isatty() else [EpochLines()]
 
 
-def as_csv(rows: Sequence[Mapping[str, float]]) -> str:
-    """Rows of figures as CSV, columns in the order of the first row."""
-    out = io.StringIO()
-    writer = csv.DictWriter(out, fieldnames=list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return out.getvalue()
+def loader(encodings: Encodings | WithScores, batches: Any, pad_token_id: int) -> DataLoader[Any]:
+    """Batches as dictionaries of tensors."""
+    return DataLoader(
+        encodings,  # type: ignore[arg-type]
+        batch_sampler=batches,
+        collate_fn=lambda items: collate(items, pad_token_id).tensors(),
+        generator=torch.Generator(),  # its own, as making an iterator draws from the global one otherwise
+    )
+
+
+def run(trainer: pl.Trainer, learner: Learner, train: Any, dev: Any, checkpoint: Path | None) -> None:
+    """Fit; Ctrl-C raises KeyboardInterrupt (Lightning would exit the process)."""
+    handler = signal.getsignal(signal.SIGINT)
+    try:
+        trainer.fit(learner, train, dev, ckpt_path=None if checkpoint is None else str(checkpoint))
+    except SystemExit as error:
+        if trainer.interrupted:
+            raise KeyboardInterrupt from error
+        raise
+    finally:
+        if handler is not None and signal.getsignal(signal.SIGINT) is not handler:
+            signal.signal(signal.SIGINT, handler)
 
 
 @contextmanager
 def quiet_lightning() -> Iterator[None]:
-    """Lightning without its advertisements and its hints about loader workers."""
+    """Silence Lightning's advertisements and hints about loader workers."""
     loggers = [logging.getLogger(name) for name in LIGHTNING_LOGS]
     levels = [logger.level for logger in loggers]
     for logger in loggers:
@@ -334,4 +203,131 @@ def quiet_lightning() -> Iterator[None]:
             logger.setLevel(level)
 
 
-LIGHTNING_LOGS = ("lightning.pytorch", "lightning.fabric", "lightning.pytorch.utilities.rank_zero")
+class Learner(pl.LightningModule):
+    """The model as Lightning trains it: the loss is the model's own, the dev score is the task metric."""
+
+    def __init__(self, model: RationaleModel, config: Config, metric: str) -> None:
+        super().__init__()
+        self.model, self.settings, self.metric = model, config, metric
+        self.answers: list[tuple[int, int]] = []
+
+    def on_train_batch_start(self, batch: Any, batch_idx: int) -> None:  # noqa: D102
+        self.model.train(self.settings.training.dropout)
+        if not any(parameter.requires_grad for parameter in self.model.task.parameters()):
+            self.model.task.eval()  # trained before, as in L2E: no dropout
+
+    def training_step(self, batch: dict[str, Tensor], batch_idx: int) -> Tensor:  # noqa: D102
+        output = self.model(**batch)
+        terms = {"loss": output.loss} | {f"loss/{name}": loss for name, loss in output.losses.items()}
+        self.log_dict(terms, on_step=False, on_epoch=True, sync_dist=True, batch_size=len(batch["labels"]))
+        return output.loss
+
+    def validation_step(self, batch: dict[str, Tensor], batch_idx: int) -> None:  # noqa: D102
+        step = self.model.step(Batch(**batch))
+        self.answers += zip(batch["labels"].tolist(), step.logits.argmax(-1).tolist(), strict=True)
+        if self.model.config.rationale_selector == "threshold":  # rationales of any size: log their size
+            self.log("selected", 100 * step.masks[0].sum() / step.batch.selectable.sum())
+
+    def on_validation_epoch_end(self) -> None:  # noqa: D102
+        gold, predicted = zip(*self.answers, strict=True)
+        self.answers.clear()
+        labels = {} if self.metric == "accuracy" else {"labels": range(len(self.model.config.labels))}
+        score = getattr(performance, self.metric)(predicted, gold, **labels)
+        self.log(MONITOR, 100 * score, prog_bar=True, rank_zero_only=False)
+
+    def configure_optimizers(self) -> Any:  # noqa: D102
+        training = self.settings.training
+        rate = training.learning_rate
+        if rate is None:
+            rate = encoder_source(self.settings.encoder).learning_rate
+        optimizer = build_optimizer(self.model, training, rate)
+        steps = int(self.trainer.estimated_stepping_batches)
+        schedule = linear_schedule(optimizer, steps=steps, warmup=training.warmup)
+        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
+
+
+class Epochs(Callback):
+    """Per epoch: new seeds before; the best weights, a row of `metrics.csv` and a checkpoint after."""
+
+    def __init__(self, folder: Path, seed: int, batches: Batches, *, choose: bool = True) -> None:
+        self.folder, self.seed, self.batches = folder, seed, batches
+        self.choose = choose  # keep the epoch with the best dev score; else the last
+        self.best: float | None = None
+        self.rows: list[dict[str, float]] = []
+        self.stopped = False
+
+    def state_dict(self) -> dict[str, Any]:  # noqa: D102
+        return {"best": self.best, "rows": self.rows, "stopped": self.stopped}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:  # noqa: D102
+        self.best, self.rows, self.stopped = state_dict["best"], state_dict["rows"], state_dict["stopped"]
+
+    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Stop at once if the resumed run had been ended by patience before it was killed."""
+        trainer.should_stop = trainer.should_stop or self.stopped
+
+    def on_train_epoch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Seed by epoch, so that a resumed run draws what an uninterrupted one draws."""
+        torch.manual_seed((self.seed * 1_000_003 + trainer.current_epoch) * 1009 + trainer.global_rank)
+        self.batches.set_epoch(trainer.current_epoch)
+
+    def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:  # noqa: D102
+        if not isinstance(pl_module, Learner):
+            return
+        row = {name: float(value) for name, value in trainer.callback_metrics.items()}
+        row = {"epoch": trainer.current_epoch + 1, **row}
+        # Ties go to the later epoch, as the extractor keeps improving when the dev score does not.
+        # Paper: its code keeps the first.
+        improved = self.best is None or not self.choose or row[MONITOR] >= self.best
+        self.rows.append(row)
+        if improved:
+            self.best = row[MONITOR]
+        if trainer.is_global_zero:
+            if improved:
+                save_state(self.folder / BEST, pl_module.model.state_dict())
+            write_file(self.folder / "metrics.csv", as_csv(self.rows))
+        self.stopped = trainer.should_stop
+        trainer.save_checkpoint(self.folder / LAST)
+
+    def on_fit_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Load the best weights in every process, and wait until all have them."""
+        if isinstance(pl_module, Learner):
+            pl_module.model.load_state_dict(load_state(self.folder / BEST))
+        trainer.strategy.barrier()
+
+
+def as_csv(rows: Sequence[Mapping[str, float]]) -> str:
+    """Rows of numbers as CSV, with columns in the order of the first row."""
+    out = io.StringIO()
+    writer = csv.DictWriter(out, fieldnames=list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()
+
+
+class EpochLines(Callback):
+    """One plain line per epoch, where there is no terminal for a progress bar."""
+
+    def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:  # noqa: D102
+        shown = dict(trainer.callback_metrics)
+        if isinstance(pl_module, Learner) and not pl_module.settings.objectives.task.weight:
+            shown.pop(MONITOR, None)  # the score of a classifier that is not trained here
+        values = " ".join(f"{name} {float(value):.4g}" for name, value in shown.items())
+        epoch = f"epoch {trainer.current_epoch + 1}/{trainer.max_epochs}"
+        print(f"{epoch}: {values}", file=sys.stderr, flush=True)
+
+
+class PlainCheckpoints(CheckpointIO):
+    """Lightning's checkpoints as safetensors: nothing is ever pickled."""
+
+    def save_checkpoint(self, checkpoint: dict[str, Any], path: Any, storage_options: Any = None) -> None:
+        """Write one file atomically."""
+        save_state(Path(path), checkpoint)
+
+    def load_checkpoint(self, path: Any, *_: Any, **__: Any) -> dict[str, Any]:
+        """Read it back."""
+        return load_state(Path(path))
+
+    def remove_checkpoint(self, path: Any) -> None:
+        """Delete it."""
+        Path(path).unlink(missing_ok=True)
