@@ -78,12 +78,8 @@ def test_any_other_file_is_copied(tmp_path):
 
 
 def test_folders_may_be_named_and_named_again(tmp_path):
-    folder = (
-        special("./", tarfile.DIRTYPE),
-        special("docs", tarfile.DIRTYPE),
-        special("docs/", tarfile.DIRTYPE),
-    )
-    archive = tarred(tmp_path / "a.tar", {"./docs/a.txt": b"a"}, *folder)
+    folders = [special(name, tarfile.DIRTYPE) for name in ("./", "docs", "docs/")]
+    archive = tarred(tmp_path / "a.tar", {"./docs/a.txt": b"a"}, *folders)
     unpack(archive, tmp_path / "out")
     assert content_of(tmp_path / "out") == {"docs/a.txt": b"a"}
 
@@ -212,9 +208,7 @@ BOMBS = {
 @pytest.mark.parametrize("name", ["a.zip", "a.tar.gz"])
 def test_bombs_are_stopped(tmp_path, name, bomb):
     archive = PACKERS[name](tmp_path / name, BOMBS[bomb])
-    with pytest.raises(
-        UserError, match=r"refused, for its member '\w+.txt' (is larger|is one more|unpacks|is fol)"
-    ):
+    with pytest.raises(UserError, match=r"refused, for its member '\w+.txt' (is larger|is one|unpacks|is f)"):
         unpack(archive, tmp_path / "out", limits=TIGHT)
     assert sum(map(len, content_of(tmp_path / "out").values())) <= TIGHT.total
 
@@ -246,26 +240,19 @@ def test_a_sparse_tar_cannot_fill_the_disk(tmp_path):
         unpack(tmp_path / "a.tar", tmp_path / "out")
 
 
-def cut(data):
-    return data[: len(data) // 2]
+DAMAGES = {
+    "cut": lambda data: data[: len(data) // 2],
+    "flipped": lambda data: data[:25_000] + bytes([data[25_000] ^ 255]) + data[25_001:],
+    "page": lambda data: b"<!DOCTYPE html><title>Sign in</title>" * 50,
+    "empty": lambda data: b"",
+}
 
 
-def flipped(data):
-    middle = len(data) // 2
-    return data[:middle] + bytes([data[middle] ^ 255]) + data[middle + 1 :]
-
-
-def page(data):
-    return b"<!DOCTYPE html><title>Sign in</title>" * 50
-
-
-@pytest.mark.parametrize(
-    "damage", [cut, flipped, page, lambda data: b""], ids=["cut", "flipped", "page", "empty"]
-)
+@pytest.mark.parametrize("damage", DAMAGES)
 @pytest.mark.parametrize("name", ["a.zip", "a.tar.gz"])
 def test_damage_is_told_as_such(tmp_path, name, damage):
     archive = PACKERS[name](tmp_path / name, {"data/train.txt": os.urandom(50_000)})
-    archive.write_bytes(damage(archive.read_bytes()))
+    archive.write_bytes(DAMAGES[damage](archive.read_bytes()))
     with pytest.raises(UserError, match=f"^{name}: not a readable archive \\("):
         unpack(tmp_path / name, tmp_path / "out")
 
@@ -298,34 +285,23 @@ def test_a_python_without_extraction_filters_unpacks_no_tar(tmp_path, monkeypatc
     assert content_of(tmp_path / "out") == {}
 
 
-def made(folder, *names):
+@pytest.mark.parametrize(
+    ("names", "holds", "picked"),
+    [
+        (["top/README", "top/trees/train.txt", "top/trees/more/train.txt"], ["train.txt"], "top/trees"),
+        (["a/b/train.txt", "c/train.txt", "d/train.txt"], ["train.txt"], "c"),  # the outermost
+        (["data/a_cut/t.jsonl", "data/cose/t.jsonl", "data/cose/all/t.jsonl"], ["t.jsonl"], "data/cose"),
+        (["a/train.txt", "b/c/train.txt", "b/c/dev.txt"], ["train.txt", "dev.txt"], "b/c"),  # all of them
+        (["master/notes.csv", "master/all_files/1.txt"], ["notes.csv", "all_files"], "master"),
+        (["top/training.txt"], ["train.txt", "dev.txt"], None),
+    ],
+)
+def test_the_dataset_is_the_folder_that_holds_its_files(tmp_path, names, holds, picked):
     for name in names:
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).touch()
-    return folder
-
-
-def test_the_dataset_is_the_folder_that_holds_its_files(tmp_path):
-    made(tmp_path, "top/README", "top/trees/train.txt", "top/trees/dev.txt", "top/trees/more/train.txt")
-    assert pick(tmp_path, ["train.txt", "dev.txt"], named="sst") == tmp_path / "top/trees"
-
-
-def test_of_several_folders_the_outermost_is_taken(tmp_path):
-    made(tmp_path, "a/b/train.txt", "c/train.txt", "d/train.txt")
-    assert pick(tmp_path, ["train.txt"], named="sst") == tmp_path / "c"
-
-
-def test_of_several_folders_the_one_with_the_name_is_taken(tmp_path):
-    made(tmp_path, "data/a_simplified/train.jsonl", "data/cose/train.jsonl", "data/cose/all/train.jsonl")
-    assert pick(tmp_path, ["train.jsonl"], named="cose") == tmp_path / "data/cose"
-
-
-def test_a_folder_counts_too(tmp_path):
-    made(tmp_path, "master/notes.csv", "master/all_files/1.txt")
-    assert pick(tmp_path, ["notes.csv", "all_files"], named="x") == tmp_path / "master"
-
-
-def test_another_layout_is_told(tmp_path):
-    made(tmp_path, "top/training.txt")
-    with pytest.raises(UserError, match=r"no folder in it holds train.txt, dev.txt; there is top"):
-        pick(tmp_path, ["train.txt", "dev.txt"], named="sst")
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    if picked:
+        assert pick(tmp_path, holds, named="cose") == tmp_path / picked
+    else:
+        with pytest.raises(UserError, match=r"no folder in it holds train.txt, dev.txt; there is top"):
+            pick(tmp_path, holds, named="cose")

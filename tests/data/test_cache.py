@@ -13,9 +13,8 @@ from pathlib import Path
 import pytest
 
 from unirex.data import store
-from unirex.data.cache import add_entry, cache_folder, cache_size, clear_cache
+from unirex.data.cache import add_entry, cache_folder, cache_size, clear_cache, code_digest, fingerprint
 from unirex.data.example import DatasetInfo, Example, Splits
-from unirex.data.fingerprint import code_digest, fingerprint
 from unirex.data.store import SMALLEST, StoredExamples, cached
 from unirex.data.validate import collecting
 
@@ -90,11 +89,14 @@ def test_small_datasets_are_not_kept(reader, folder):
     assert not folder.exists()
 
 
-def test_changed_content_is_built_again(reader):
+def test_changed_content_is_built_again_and_so_is_a_renamed_file(reader):
     assert reader.load()["train"][0].segments[0] == "so good"
     reader.path.write_text("so food")
     assert reader.load()["train"][0].segments[0] == "so food"
     assert reader.times == 2
+    reader.path = reader.path.rename(reader.path.with_name("other.txt"))
+    reader.load()
+    assert reader.times == 3
 
 
 def test_a_changed_file_deep_in_a_folder_is_seen(tmp_path):
@@ -104,13 +106,6 @@ def test_a_changed_file_deep_in_a_folder_is_seen(tmp_path):
         (tmp_path / "docs" / "deep" / "a").write_text(str(number))
         reader.load(), reader.load()
         assert reader.times == number + 1
-
-
-def test_a_renamed_file_is_another(reader):
-    reader.load()
-    reader.path = reader.path.rename(reader.path.with_name("other.txt"))
-    reader.load()
-    assert reader.times == 2
 
 
 def test_changed_settings_are_another(reader):
@@ -206,12 +201,6 @@ def test_a_damaged_entry_is_written_anew(reader, folder, harm):
     assert [path for path in entries(folder) if path.name != "gone"] == [entry]
 
 
-def test_what_is_open_outlives_its_entry(reader):
-    found = reader.load()
-    assert clear_cache() > 0
-    assert len(list(found["train"])) == SMALLEST - 1
-
-
 def test_two_writers_at_once(tmp_path, folder, reader):
     """Both are building when neither has written; both end with the one entry."""
     marks = [str(tmp_path / name) for name in ("a", "b")]
@@ -250,25 +239,21 @@ def test_a_folder_that_cannot_be_made(reader, folder):
     assert reader.times == 2
 
 
-def test_a_full_disk(reader, folder, monkeypatch):
-    def full(path, examples):
+@pytest.mark.parametrize(
+    ("error", "outcome"),
+    [
+        (OSError(errno.ENOSPC, "No space left"), pytest.warns(UserWarning, match="No space left")),
+        (KeyboardInterrupt(), pytest.raises(KeyboardInterrupt)),
+    ],
+)
+def test_a_failed_writing_leaves_nothing(reader, folder, monkeypatch, error, outcome):
+    def fail(path, examples):
         path.write_bytes(b"begun")
-        raise OSError(errno.ENOSPC, "No space left on device")
+        raise error
 
-    monkeypatch.setattr(store, "write_examples", full)
-    with pytest.warns(UserWarning, match=r"No space left on device"):
+    monkeypatch.setattr(store, "write_examples", fail)
+    with outcome:
         assert isinstance(reader.load()["train"], list)
-    assert entries(folder) == []
-
-
-def test_an_interrupted_writing_leaves_nothing(reader, folder, monkeypatch):
-    def interrupted(path, examples):
-        path.write_bytes(b"begun")
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(store, "write_examples", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        reader.load()
     assert entries(folder) == []
 
 
@@ -290,13 +275,11 @@ def test_where_the_folder_is(monkeypatch, tmp_path):
     monkeypatch.setenv("UNIREX_CACHE", "~/there")
     assert cache_folder() == Path("/home/somebody/there")
     monkeypatch.delenv("UNIREX_CACHE")
-    for given, expected in [
-        ("/big", "/big"),
-        ("relative", "/home/somebody/.cache"),
-        ("", "/home/somebody/.cache"),
-    ]:
-        monkeypatch.setenv("XDG_CACHE_HOME", given)
-        assert cache_folder() == Path(expected, "unirex")
+    monkeypatch.setenv("XDG_CACHE_HOME", "/big")
+    assert cache_folder() == Path("/big/unirex")
+    for ignored in ("relative", ""):
+        monkeypatch.setenv("XDG_CACHE_HOME", ignored)
+        assert cache_folder() == Path("/home/somebody/.cache/unirex")
 
 
 def test_where_problems_are_collected_the_files_are_read(reader, folder):
@@ -309,7 +292,7 @@ def test_where_problems_are_collected_the_files_are_read(reader, folder):
     assert reader.times == 3
 
 
-def test_a_mistake_is_told_by_the_reader(tmp_path, reader):
+def test_a_mistake_is_reported_by_the_reader(tmp_path, reader):
     with pytest.raises(FileNotFoundError):
         cached((tmp_path / "none").read_bytes, sources=[tmp_path / "none"], settings={})
     long = Path("x" * 5000)
@@ -324,7 +307,7 @@ def test_a_cache_inside_the_data_would_never_be_found_again(tmp_path, folder):
 
 def test_size_and_clearing(reader, folder):
     assert (cache_size(), clear_cache()) == (0, 0)
-    reader.load()
+    found = reader.load()
     (folder / "examples" / "notes").mkdir()
     (folder / "examples" / "notes" / ("a" * 64)).touch()
     (folder / "mine.txt").write_text("not an entry")
@@ -335,6 +318,7 @@ def test_size_and_clearing(reader, folder):
     assert cache_size() == sum(path.stat().st_size for path in files) + 5
     assert clear_cache() > 5
     assert cache_size() == 0
+    assert len(list(found["train"])) == SMALLEST - 1  # what is open outlives its entry
     assert sorted(path.name for path in folder.rglob("*")) == [
         "a" * 64, "encodings", "examples", "mine.txt", "notes"
     ]  # fmt: skip

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from unirex.data import load_dataset
-from unirex.data.convert import check_target, convert, table_rows, text_columns
+from unirex.data.convert import convert, table_rows, text_columns
 from unirex.data.example import DatasetInfo, Example, Splits
 from unirex.errors import UserError
 
@@ -24,14 +24,18 @@ WILD = [
 ]
 
 
+def splits(info, made):
+    """The first two thirds are train."""
+    dev, test = len(made) * 4 // 6, len(made) * 5 // 6
+    return Splits(info, {"train": made[:dev], "dev": made[dev:test], "test": made[test:]})
+
+
 def texts(labels=("neg", "pos")):
-    """Wild texts: the first word marked, nothing marked, and nobody looked, in turn."""
+    """Wild texts: the first word marked, nothing marked, and not annotated, in turn."""
     gold = [(((0, 1),),), ((),), None]
-    made = [
-        Example(f"id-{n}", (text,), labels[n % 2], gold[n % 3])
-        for n, text in enumerate([*WILD, *WILD, *WILD])
-    ]
-    return Splits(DatasetInfo("wild", labels), {"train": made[:9], "dev": made[9:18], "test": made[18:]})
+    wild = enumerate(WILD * 3)
+    made = [Example(f"id-{n}", (text,), labels[n % 2], gold[n % 3]) for n, text in wild]
+    return splits(DatasetInfo("wild", labels), made)
 
 
 def pairs():
@@ -40,27 +44,15 @@ def pairs():
         Example(str(n), ("a  long premise", f"the hypothesis {n}"), ("no", "yes")[n % 2], gold[n % 4])
         for n in range(12)
     ]
-    return Splits(
-        DatasetInfo("pairs", ("no", "yes"), "segments"),
-        {"train": made[:8], "dev": made[8:10], "test": made[10:]},
-    )
+    return splits(DatasetInfo("pairs", ("no", "yes"), "segments"), made)
 
 
 def questions():
-    made = [
-        Example(
-            str(n),
-            (f"where is it {n}?",),
-            "ABC"[n % 3],
-            (((0, 5),),),
-            choices=("the sea", 'a "bay"', "sky")[: 2 + n % 2 + (n % 3 == 2)],
-        )
-        for n in range(12)
-    ]
-    return Splits(
-        DatasetInfo("quiz", ("A", "B", "C"), "choice"),
-        {"train": made[:8], "dev": made[8:10], "test": made[10:]},
-    )
+    made = []
+    for n in range(12):
+        choices = ("the sea", 'a "bay"', "sky")[: 2 + n % 2 + (n % 3 == 2)]
+        made.append(Example(str(n), (f"where is it {n}?",), "ABC"[n % 3], (((0, 5),),), choices))
+    return splits(DatasetInfo("quiz", ("A", "B", "C"), "choice"), made)
 
 
 def same(data, back):
@@ -77,17 +69,14 @@ def test_it_reads_back_the_same(tmp_path, make, suffix):
     assert convert(data, path) == [path]
     names = text_columns(data)
     same(data, load_dataset(path, columns={"text": ",".join(names)}))
-    assert [one.name for one in tmp_path.iterdir()] == [path.name]
+    assert list(tmp_path.iterdir()) == [path]
 
 
 @pytest.mark.parametrize("labels", [(0, 1), (False, True), (0.5, 2.0), ("0", "1")])
 @pytest.mark.parametrize("suffix", [".jsonl", ".parquet"])
 def test_labels_keep_their_type(tmp_path, labels, suffix):
     convert(texts(labels), tmp_path / f"out{suffix}")
-    back = load_dataset(tmp_path / f"out{suffix}")
-    assert back.info.labels == labels and [type(one) for one in back.info.labels] == [
-        type(one) for one in labels
-    ]
+    assert repr(load_dataset(tmp_path / f"out{suffix}").info.labels) == repr(labels)
 
 
 def test_the_columns_of_several_texts_can_be_named(tmp_path):
@@ -122,9 +111,9 @@ def test_names_that_would_not_do(tmp_path, names, says):
 
 def test_one_split_alone(tmp_path):
     convert(texts(), tmp_path / "out.jsonl", split="test")
-    told = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text("utf-8").split("\n")[:-1]]
-    assert [one["id"] for one in told] == [one.id for one in texts()["test"]]
-    assert {one["split"] for one in told} == {"test"}
+    rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text("utf-8").split("\n")[:-1]]
+    assert [row["id"] for row in rows] == [example.id for example in texts()["test"]]
+    assert {row["split"] for row in rows} == {"test"}
     with pytest.raises(UserError, match="did you mean 'test'"):
         convert(texts(), tmp_path / "other.jsonl", split="tset")
 
@@ -139,22 +128,18 @@ def test_groups_are_written_by_text(tmp_path):
         same(data, load_dataset(tmp_path / f"out{suffix}", columns={"text": "segment_1,segment_2"}))
 
 
-@pytest.mark.parametrize("suffix", [*TABLES, ".json"])
-def test_a_file_that_is_there_is_left_alone(tmp_path, suffix):
-    path = tmp_path / f"out{suffix}"
+@pytest.mark.parametrize(
+    ("suffix", "existing"), [*((suffix, suffix) for suffix in (*TABLES, ".json")), (".json", ".xml")]
+)
+def test_a_file_that_is_there_is_left_alone(tmp_path, suffix, existing):
+    path = tmp_path / f"out{existing}"
     path.write_text("mine")
-    with pytest.raises(UserError, match="exists already"):
-        convert(texts(), path)
-    assert path.read_text() == "mine" and len(list(tmp_path.iterdir())) == 1
+    with pytest.raises(UserError, match=rf"out\{existing} exists already"):
+        convert(texts(), tmp_path / f"out{suffix}")
+    assert path.read_text() == "mine" and list(tmp_path.iterdir()) == [path]
 
 
-def test_the_setup_beside_label_studio_tasks_is_left_alone_too(tmp_path):
-    (tmp_path / "tasks.xml").write_text("mine")
-    with pytest.raises(UserError, match=r"tasks\.xml exists already"):
-        check_target(tmp_path / "tasks.json")
-
-
-def test_a_kind_nobody_can_write(tmp_path):
+def test_an_unsupported_suffix(tmp_path):
     with pytest.raises(UserError, match=r"unsupported suffix '\.xlsx'; supported: \.jsonl"):
         convert(texts(), tmp_path / "out.xlsx")
 
@@ -162,24 +147,22 @@ def test_a_kind_nobody_can_write(tmp_path):
 @pytest.mark.parametrize("suffix", TABLES)
 def test_what_breaks_off_leaves_nothing(tmp_path, suffix):
     """An example with one segment too many stands for a disk that is full."""
-    data = Splits(
-        pairs().info, {"train": [*pairs()["train"], replace(pairs()["train"][0], segments=("one",))]}
-    )
+    train = pairs()["train"]
+    data = Splits(pairs().info, {"train": [*train, replace(train[0], segments=("one",))]})
     with pytest.raises(ValueError, match="zip"):
         convert(data, tmp_path / f"out{suffix}")
     assert not list(tmp_path.iterdir())
 
 
 def test_tasks_for_label_studio(tmp_path):
-    made = [replace(one, id=f"t{n}") for n, one in enumerate(texts()["train"]) if one.rationale != ((),)]
-    data = Splits(texts().info, {"train": made[:4], "dev": made[4:5], "test": made[5:]})
+    data = splits(texts().info, [one for one in texts()["train"] if one.rationale != ((),)])
     assert convert(data, tmp_path / "tasks.json") == [tmp_path / "tasks.json", tmp_path / "tasks.xml"]
     same(data, load_dataset(tmp_path / "tasks.json"))
     tasks = json.loads((tmp_path / "tasks.json").read_text("utf-8"))
-    ids = [result["id"] for task in tasks for one in task["annotations"] for result in one["result"]]
+    annotations = [annotation for task in tasks for annotation in task["annotations"]]
+    ids = [result["id"] for annotation in annotations for result in annotation["result"]]
     assert len(set(ids)) == len(ids)
-    setup = (tmp_path / "tasks.xml").read_text("utf-8")
-    assert '<Choice value="pos"/>' in setup
+    assert '<Choice value="pos"/>' in (tmp_path / "tasks.xml").read_text("utf-8")
 
 
 def test_choices_do_not_fit_label_studio(tmp_path):

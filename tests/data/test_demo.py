@@ -25,10 +25,6 @@ def everything(corpus: Splits) -> list[Example]:
     return [example for split in corpus for example in corpus[split]]
 
 
-def gold(example: Example) -> list[str]:
-    return [example.text[start:end] for start, end in example.rationale[0]]
-
-
 def without_gold(example: Example) -> str:
     text = example.text
     for start, end in reversed(example.rationale[0]):
@@ -37,7 +33,8 @@ def without_gold(example: Example) -> str:
 
 
 def density(example: Example) -> float:
-    return sum(len(words.split()) for words in gold(example)) / len(example.text.split())
+    gold = [example.text[start:end] for start, end in example.rationale[0]]
+    return sum(len(words.split()) for words in gold) / len(example.text.split())
 
 
 def accuracy(corpus: Splits, view, vectorizer) -> float:
@@ -48,20 +45,13 @@ def accuracy(corpus: Splits, view, vectorizer) -> float:
     return model.score([view(e) for e in corpus["test"]], [e.label for e in corpus["test"]])
 
 
-def fingerprint(corpus: Splits) -> str:
-    return hashlib.sha256(repr(everything(corpus)).encode()).hexdigest()
-
-
 def test_sizes_ids_and_labels(corpus):
     assert {split: len(corpus[split]) for split in corpus} == {"train": 2000, "dev": 320, "test": 480}
     assert corpus["train"][17].id == "demo-train-17"
     assert corpus.info.labels == ("negative", "positive")
     assert corpus.info.metric == "accuracy"
-
-
-def test_labels_are_balanced_in_every_split(corpus):
-    for split in corpus:
-        counts = Counter(example.label for example in corpus[split])
+    for part in corpus.values():
+        counts = Counter(example.label for example in part)
         assert counts["positive"] == counts["negative"]
 
 
@@ -85,22 +75,18 @@ def test_the_hash_seed_does_not_matter(corpus, hash_seed):
     run = subprocess.run(
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
     )
-    assert run.stdout.strip() == fingerprint(corpus)
+    assert run.stdout.strip() == hashlib.sha256(repr(everything(corpus)).encode()).hexdigest()
 
 
-def test_every_span_holds_whole_words(corpus):
+def test_spans_hold_whole_words_in_order_and_apart(corpus):
     for example in everything(corpus):
         assert example.rationale[0]
+        bounds = [bound for span in example.rationale[0] for bound in span]
+        assert bounds == sorted(set(bounds))
         for start, end in example.rationale[0]:
             padded = f" {example.text} "
             assert not padded[start].isalnum() and not padded[end + 1].isalnum(), example
             assert padded[start + 1].isalnum() and padded[end].isalnum(), example
-
-
-def test_spans_are_in_order_and_apart(corpus):
-    for example in everything(corpus):
-        bounds = [bound for span in example.rationale[0] for bound in span]
-        assert bounds == sorted(set(bounds))
 
 
 def test_nothing_of_the_grammar_is_left_in_the_text(corpus):

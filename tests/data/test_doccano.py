@@ -14,6 +14,10 @@ from unirex.errors import UserError
 TEXT = "a fine film"
 
 
+def row(**more):
+    return {"text": TEXT, **more}
+
+
 def records(folder, *lines, offsets="auto", **columns):
     path = write_rows(folder / "all.jsonl", lines)
     return read(path, columns=Columns(**columns), offsets=offsets)
@@ -135,41 +139,29 @@ def test_how_offsets_were_read_is_told_where_it_matters(tmp_path):
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        ([{"text": TEXT}], r"jsonl:1: no class: give every text one in doccano.*there are text\)"),
-        ([{"text": TEXT, "label": []}], r"jsonl:1: no class"),
-        ([{"text": TEXT, "label": [[2, 6, "why"]]}], r"jsonl:1: no class"),  # one name is no class
-        (
-            [{"text": TEXT, "label": [[0, 1, "pos"], [2, 6, "neg"]]}],
-            r"jsonl:1: its marks are for several classes \(neg, pos\)",
-        ),
-        ([{"text": TEXT, "label": ["a", "b"]}], r"jsonl:1: 'label' holds several classes, \['a', 'b'\]"),
-        ([{"text": TEXT, "label": ["a", [0, 1, "b"]]}], r"jsonl:1: 'label' holds several classes"),
-        ([{"text": TEXT, "label": {"a": 1}}], r"jsonl:1: 'label' must be text"),
-        (
-            [{"text": TEXT, "cats": ["a"], "label": [[0, 99, "b"]]}],
-            r"jsonl:1: rationale span \[0, 99\] is outs",
-        ),
-        ([{"text": TEXT, "cats": ["a"], "label": [[0, "1", "b"]]}], r"jsonl:1: .* two whole numbers"),
-        (
-            [{"text": TEXT, "cats": ["a"], "label": [[0, 1]]}],
-            r"'label' must be \[start, end, name\], not \[0, 1\]",
-        ),
-        ([{"text": TEXT, "cats": ["a"], "label": [7]}], r"must be \[start, end, name\], not 7"),
-        ([{"text": TEXT, "cats": ["a"], "entities": [{"label": "b"}]}], r"jsonl:1: .* two whole numbers"),
-        ([{"text": TEXT, "cats": ["a"], "entities": [[0, 1, []]]}], r"jsonl:1: 'entities' must be text"),
-        (
-            [{"text": TEXT, "annotations": [{"label": 7}]}],
-            r"jsonl:1: it names labels by numbers, .*\(text label\)",
-        ),
-        ([{"text": " ", "label": ["a"]}], r"jsonl:1: 'text' is empty"),
+        ([row()], r"jsonl:1: no class: give every text one in doccano.*there are text\)"),
+        ([row(label=[])], r"jsonl:1: no class"),
+        ([row(label=[[2, 6, "why"]])], r"jsonl:1: no class"),  # one name is no class
+        ([row(label=[[0, 1, "p"], [2, 6, "n"]])], r"jsonl:1: its marks are for several classes \(n, p\)"),
+        ([row(label=["a", "b"])], r"jsonl:1: 'label' holds several classes, \['a', 'b'\]"),
+        ([row(label=["a", [0, 1, "b"]])], r"jsonl:1: 'label' holds several classes"),
+        ([row(label={"a": 1})], r"jsonl:1: 'label' must be text"),
+        ([row(cats=["a"], label=[[0, 99, "b"]])], r"jsonl:1: rationale span \[0, 99\] is outs"),
+        ([row(cats=["a"], label=[[0, "1", "b"]])], r"jsonl:1: .* two whole numbers"),
+        ([row(cats=["a"], label=[[0, 1]])], r"'label' must be \[start, end, name\], not \[0, 1\]"),
+        ([row(cats=["a"], label=[7])], r"must be \[start, end, name\], not 7"),
+        ([row(cats=["a"], entities=[{"label": "b"}])], r"jsonl:1: .* two whole numbers"),
+        ([row(cats=["a"], entities=[[0, 1, []]])], r"jsonl:1: 'entities' must be text"),
+        ([row(annotations=[{"label": 7}])], r"jsonl:1: it names labels by numbers, .*\(text label\)"),
+        ([row(text=" ", label=["a"])], r"jsonl:1: 'text' is empty"),
         ([{"body": TEXT, "label": ["a"]}], r"jsonl:1: unknown column 'text'"),
-        ([{"text": TEXT, "label": ["a"], "id": 1}] * 2, r"jsonl:2: duplicate id '1'"),
-        ([{"text": TEXT, "label": ["a"], "split": "x"}], r"jsonl:1: unknown split 'x'"),
+        ([row(label=["a"], id=1)] * 2, r"jsonl:2: duplicate id '1'"),
+        ([row(label=["a"], split="x")], r"jsonl:1: unknown split 'x'"),
     ],
 )
 def test_mistakes_name_the_line(tmp_path, lines, message):
     with pytest.raises(UserError, match=message):
-        read(write_rows(tmp_path / "all.jsonl", lines), columns=Columns())
+        examples(tmp_path, *lines)
 
 
 def test_options_are_checked(tmp_path):

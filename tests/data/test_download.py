@@ -118,7 +118,12 @@ def root(tmp_path):
     return folder
 
 
-def offer(site, monkeypatch, archive, *, known=True, name="toy", folder="toy"):
+def publish(monkeypatch, *files, folder="toy"):
+    address = Address(folder, files, ("train.txt", "dev.txt"), "free to use")
+    monkeypatch.setitem(ADDRESSES, "toy", address)
+
+
+def offer(site, monkeypatch, archive, *, known=True, folder="toy"):
     """Publishes an archive (or several files) as the dataset `toy`."""
     files = []
     for path in archive if isinstance(archive, list) else [archive]:
@@ -127,8 +132,7 @@ def offer(site, monkeypatch, archive, *, known=True, name="toy", folder="toy"):
         sha256 = hashlib.sha256(data).hexdigest()
         url = f"{site.url}/{path.name}"
         files.append(RemoteFile(url, sha256, len(data)) if known else RemoteFile(url))
-    address = Address(folder, tuple(files), ("train.txt", "dev.txt"), "free to use")
-    monkeypatch.setitem(ADDRESSES, name, address)
+    publish(monkeypatch, *files, folder=folder)
 
 
 @pytest.fixture
@@ -307,33 +311,23 @@ def test_parts_of_two_versions_are_not_mixed(unknown_toy, root, tmp_path, if_ran
     completes(root, {"train.txt": news["trees/train.txt"], "dev.txt": b"dev"})
 
 
-def test_a_part_of_another_address_is_not_gone_on_from(toy, root):
+ELSEWHERE = json.dumps({"url": "http://elsewhere/", "version": '"v1"'})
+
+
+@pytest.mark.parametrize("note", ["", "[]", "{}", "\x00", ELSEWHERE])
+def test_a_part_without_a_note_of_this_address_begins_again(toy, root, note):
     cut_once(toy, root)
-    note = root / "toy.part/toy.tar.gz.part.json"
-    note.write_text(json.dumps({"url": "http://elsewhere/", "version": '"v1"'}))
+    (root / "toy.part/toy.tar.gz.part.json").write_text(note)
     completes(root)
     assert "Range" not in toy.asked[1]
 
 
-@pytest.mark.parametrize("note", ["", "[]", "{}", "\x00"])
-def test_a_part_without_a_readable_note_begins_again(toy, root, note):
-    cut_once(toy, root)
-    (root / "toy.part/toy.tar.gz.part.json").write_text(note)
-    completes(root)
-
-
-def test_a_part_that_is_whole_is_taken(unknown_toy, root):
+@pytest.mark.parametrize(("more", "asked"), [(b"", 2), (b"more", 3)])
+def test_a_part_that_is_whole_is_taken_and_one_too_long_begins_again(unknown_toy, root, more, asked):
     cut_once(unknown_toy, root)
-    (root / "toy.part/toy.tar.gz.part").write_bytes(unknown_toy.files["/toy.tar.gz"])
+    (root / "toy.part/toy.tar.gz.part").write_bytes(unknown_toy.files["/toy.tar.gz"] + more)
     completes(root)
-    assert len(unknown_toy.asked) == 2  # the second was answered with 416: nothing more to send
-
-
-def test_a_part_that_is_too_long_begins_again(unknown_toy, root):
-    cut_once(unknown_toy, root)
-    (root / "toy.part/toy.tar.gz.part").write_bytes(unknown_toy.files["/toy.tar.gz"] + b"more")
-    completes(root)
-    assert len(unknown_toy.asked) == 3
+    assert len(unknown_toy.asked) == asked  # the second was answered with 416: nothing more to send
 
 
 def test_a_chunked_body_that_breaks_off_is_told(unknown_toy, root):
@@ -433,21 +427,28 @@ def test_an_archive_of_something_else_is_told(site, monkeypatch, tmp_path, root)
     refuses(root, "no folder in it holds train.txt, dev.txt; there is a", "The download was removed")
 
 
+def tar_with(name, kind=None):
+    """Packs the content and one member more: a file, or a link or device of this kind."""
+    if kind is None:
+        return lambda folder: tarred(folder / "toy.tar.gz", {**CONTENT, name: b"x"})
+    return lambda folder: tarred(folder / "toy.tar.gz", CONTENT, special(name, kind, "/etc/passwd"))
+
+
+def zip_with(name, content=b"x"):
+    return lambda folder: zipped(folder / "toy.zip", {**CONTENT, name: content})
+
+
 HOSTILE = {
-    "../evil.txt": lambda path: tarred(path / "toy.tar.gz", {**CONTENT, "../evil.txt": b"x"}),
-    "../evil.zip.txt": lambda path: zipped(path / "toy.zip", {**CONTENT, "../evil.zip.txt": b"x"}),
-    "/tmp/evil.txt": lambda path: tarred(path / "toy.tar.gz", {**CONTENT, "/tmp/evil.txt": b"x"}),
-    "C:/evil.txt": lambda path: zipped(path / "toy.zip", {**CONTENT, "C:/evil.txt": b"x"}),
-    "trees/link": lambda path: tarred(
-        path / "toy.tar.gz", CONTENT, special("trees/link", tarfile.SYMTYPE, "/etc/passwd")
-    ),
-    "trees/hard": lambda path: tarred(
-        path / "toy.tar.gz", CONTENT, special("trees/hard", tarfile.LNKTYPE, "/etc/passwd")
-    ),
-    "trees/null": lambda path: tarred(path / "toy.tar.gz", CONTENT, special("trees/null", tarfile.CHRTYPE)),
-    "null": lambda path: zip_special(path / "toy.zip", "null", stat.S_IFCHR),
-    "bomb.txt": lambda path: zipped(path / "toy.zip", {**CONTENT, "bomb.txt": bytes(100_000_000)}),
-    "TREES/DEV.txt": lambda path: tarred(path / "toy.tar.gz", {**CONTENT, "TREES/DEV.txt": b"x"}),
+    "../evil.txt": tar_with("../evil.txt"),
+    "../evil.zip.txt": zip_with("../evil.zip.txt"),
+    "/tmp/evil.txt": tar_with("/tmp/evil.txt"),
+    "C:/evil.txt": zip_with("C:/evil.txt"),
+    "trees/link": tar_with("trees/link", tarfile.SYMTYPE),
+    "trees/hard": tar_with("trees/hard", tarfile.LNKTYPE),
+    "trees/null": tar_with("trees/null", tarfile.CHRTYPE),
+    "null": lambda folder: zip_special(folder / "toy.zip", "null", stat.S_IFCHR),
+    "bomb.txt": zip_with("bomb.txt", bytes(100_000_000)),
+    "TREES/DEV.txt": tar_with("TREES/DEV.txt"),
 }
 
 
@@ -481,8 +482,7 @@ def test_redirects_in_a_circle_are_left(toy, root):
 
 
 def test_a_local_file_is_no_address(monkeypatch, root):
-    files = (RemoteFile("file:///etc/passwd"),)
-    monkeypatch.setitem(ADDRESSES, "toy", Address("toy", files, ("passwd",), ""))
+    publish(monkeypatch, RemoteFile("file:///etc/passwd"))
     refuses(root, "only http and https")
 
 
@@ -514,8 +514,7 @@ def test_no_network_is_told(toy, root, monkeypatch):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}/toy.zip"
-        address = Address("toy", (RemoteFile(url),), ("train.txt",), "")
-        monkeypatch.setitem(ADDRESSES, "toy", address)
+        publish(monkeypatch, RemoteFile(url))
         refuses(root, url, "cannot be reached", "check the network")
 
 
@@ -524,7 +523,7 @@ def test_a_server_that_never_answers_is_left(root, monkeypatch):
     monkeypatch.setattr("unirex.data.download.http.TIMEOUT", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/toy.zip"
-        monkeypatch.setitem(ADDRESSES, "toy", Address("toy", (RemoteFile(url),), ("train.txt",), ""))
+        publish(monkeypatch, RemoteFile(url))
         refuses(root, "cannot be reached (nothing came for 0.2 s)")
 
 
@@ -542,44 +541,40 @@ def test_a_full_disk_is_the_users_to_see(toy, root, monkeypatch):
 # What is there already
 
 
-def test_an_existing_folder_is_left_alone(toy, root):
-    (root / "toy").mkdir()
-    (root / "toy/mine.txt").write_text("mine")
-    refuses(root, str(root / "toy"), "already there", "--force", left=["toy/", "toy/mine.txt"])
+MINE = ["toy/", "toy/mine.txt"]
+
+
+def put_mine(folder):
+    folder.mkdir(parents=True)
+    (folder / "mine.txt").write_text("mine")
+
+
+def test_an_existing_folder_is_left_alone_unless_forced(toy, root):
+    put_mine(root / "toy")
+    refuses(root, str(root / "toy"), "already there", "--force", left=MINE)
     assert toy.asked == []
-
-
-def test_force_replaces_it(toy, root):
-    (root / "toy").mkdir()
-    (root / "toy/mine.txt").write_text("mine")
     completes(root, force=True)
 
 
 @pytest.mark.parametrize("fault", ["status", "cut", "unpack", "move"])
 def test_force_replaces_nothing_unless_it_succeeds(toy, root, monkeypatch, fault):
-    (root / "toy").mkdir()
-    (root / "toy/mine.txt").write_text("mine")
-    mine = ["toy/", "toy/mine.txt"]
+    put_mine(root / "toy")
     if fault == "status":
         toy.status = 500
-        refuses(root, "HTTP 500", force=True, left=mine)
+        refuses(root, "HTTP 500", force=True, left=MINE)
     elif fault == "cut":
         toy.cut_after = 100_000
-        refuses(root, "cut off", force=True, left=sorted([*mine, *RESUMABLE]))
-    elif fault == "unpack":
-        with interrupted(monkeypatch, module, "unpack", calls=1):
+        refuses(root, "cut off", force=True, left=sorted([*MINE, *RESUMABLE]))
+    else:  # "move": after the old folder was moved aside, before the new one is in its place
+        step = (module, "unpack") if fault == "unpack" else (module.Path, "rename")
+        with interrupted(monkeypatch, *step, calls=1 if fault == "unpack" else 2):
             download("toy", root, progress=False, force=True)
-        assert tree(root) == sorted([*mine, *FETCHED])
-    else:  # after the old folder was moved aside, before the new one is in its place
-        with interrupted(monkeypatch, module.Path, "rename", calls=2):
-            download("toy", root, progress=False, force=True)
-        assert tree(root) == sorted([*mine, *FETCHED])
+        assert tree(root) == sorted([*MINE, *FETCHED])
     assert (root / "toy/mine.txt").read_text() == "mine"
 
 
 def test_force_replaces_a_link_and_not_what_it_points_to(toy, root, tmp_path):
-    (tmp_path / "elsewhere").mkdir()
-    (tmp_path / "elsewhere/mine.txt").write_text("mine")
+    put_mine(tmp_path / "elsewhere")
     (root / "toy").symlink_to(tmp_path / "elsewhere")
     refuses(root, "already there", left=["toy"])
     completes(root, force=True)
@@ -587,10 +582,9 @@ def test_force_replaces_a_link_and_not_what_it_points_to(toy, root, tmp_path):
 
 
 def test_a_run_killed_between_the_moves_is_put_right(toy, root):
-    (root / "toy.part/replaced").mkdir(parents=True)
-    (root / "toy.part/replaced/mine.txt").write_text("mine")
-    refuses(root, "already there", left=["toy/", "toy/mine.txt"])
-    (root / "toy.part/replaced").mkdir(parents=True)
+    put_mine(root / "toy.part/replaced")
+    refuses(root, "already there", left=MINE)
+    put_mine(root / "toy.part/replaced")
     (root / "toy.part/unpacked").mkdir()
     completes(root, force=True)
 
@@ -683,22 +677,11 @@ def test_unknown_names_are_told(root):
     refuses(root, "part of unirex", name="demo")
 
 
-FOLDERS = {
-    "sst": "sst",
-    "movies": "movies",
-    "cose": "cose",
-    "multirc": "multirc",
-    "esnli": "esnli",
-    "yelp": "yelp",
-    "amazon": "amazon",
-    "stormfront": "stormfront",
-    "offenseval": "tweeteval/offensive",
-    "irony": "tweeteval/irony",
-}
-
-
 def test_every_address_is_complete():
-    assert {name: address.folder for name, address in ADDRESSES.items()} == FOLDERS
+    names = ("sst", "movies", "cose", "multirc", "esnli", "yelp", "amazon", "stormfront")
+    folders = {name: name for name in names}
+    folders |= {"offenseval": "tweeteval/offensive", "irony": "tweeteval/irony"}
+    assert {name: address.folder for name, address in ADDRESSES.items()} == folders
     for address in ADDRESSES.values():
         assert address.licence and address.holds and address.urls
         assert len({file.name for file in address.files}) == len(address.files)

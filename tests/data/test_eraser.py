@@ -31,9 +31,10 @@ def annotation(name="d1", label="POS", *groups, query="", **more):
     }
 
 
-def folder(path, train, docs, *, val=None, test=None, jsonl=False):
-    """A folder of ERASER's format; documents for dev and test are added."""
-    docs = {**docs, "v": "so bad", "t": "so good"}
+def folder(path, train=None, docs=None, *, val=None, test=None, jsonl=False):
+    """A folder of ERASER's format, by default of two reviews; documents for dev and test are added."""
+    train = both("POS", [evidence("d1", 0, 1)]) if train is None else train
+    docs = {**(docs or {"d1": REVIEW, "d2": "bad"}), "v": "so bad", "t": "so good"}
     val = [annotation("v", "NEG", [evidence("v", 1, 2)])] if val is None else val
     test = [annotation("t", "POS", [evidence("t", 1, 2)])] if test is None else test
     for name, rows in {"train": train, "val": val, "test": test}.items():
@@ -57,9 +58,15 @@ def marked(example, segment=0):
     return [example.segments[segment][start:end] for start, end in example.rationale[segment]]
 
 
+def remarks(path):
+    with collecting() as problems:
+        data = eraser.load(path)
+    return data, problems
+
+
 def test_tokens_are_counted_through_the_sentences(tmp_path):
     groups = [evidence("d1", 1, 3)], [evidence("d1", 6, 7)]
-    data = eraser.load(folder(tmp_path, both("POS", *groups), {"d1": REVIEW, "d2": "bad"}))
+    data = eraser.load(folder(tmp_path, both("POS", *groups)))
     first = data["train"][0]
     assert first.segments == ("a film\nit is just so good",)
     # film begins at character 2; "it" ends at 9 (a1 space1 film4 newline1 it2); good is characters 21 to 25
@@ -101,10 +108,7 @@ def test_tokens_of_a_record_are_those_of_the_benchmarks_loader(text):
 
 
 def test_groups_are_kept_and_their_union_merged(tmp_path):
-    groups = (
-        [evidence("d1", 0, 2), evidence("d1", 5, 6)],
-        [evidence("d1", 1, 4), evidence("d1", 5, 6)],
-    )
+    groups = [[evidence("d1", 0, 2), evidence("d1", 5, 6)], [evidence("d1", 1, 4), evidence("d1", 5, 6)]]
     data = eraser.load(folder(tmp_path, both("POS", *groups), {"d1": "a b c d e f", "d2": "x"}))
     # characters: a0 b2 c4 d6 e8 f10; the first group marks 0-3 and 10-11, the second 2-7 and 10-11
     first = data["train"][0]
@@ -120,7 +124,7 @@ def test_a_document_is_read_once_and_shared(tmp_path):
 
 def test_the_query_is_the_last_segment_and_cannot_carry_a_rationale(tmp_path):
     train = both("POS", [evidence("d1", 6, 7)], query="is it good ?")
-    data = eraser.load(folder(tmp_path, train, {"d1": REVIEW, "d2": "bad"}))
+    data = eraser.load(folder(tmp_path, train))
     assert data["train"][0].segments == (REVIEW, "is it good ?")
     assert data["train"][0].rationale == (((21, 25),), ())
     assert data["train"][1].segments == ("bad", "")  # all have as many segments
@@ -129,7 +133,7 @@ def test_the_query_is_the_last_segment_and_cannot_carry_a_rationale(tmp_path):
 
 def test_the_query_can_be_left_out(tmp_path):
     train = both("POS", [evidence("d1", 6, 7)], query="is it good ?")
-    data = eraser.load(folder(tmp_path, train, {"d1": REVIEW, "d2": "bad"}), query=False)
+    data = eraser.load(folder(tmp_path, train), query=False)
     assert data["train"][0].segments == (REVIEW,)
     assert (data.info.task, data.info.rationale_segments) == ("text", None)
 
@@ -160,37 +164,28 @@ def test_differing_numbers_of_documents_are_joined(tmp_path):
 
 def test_no_evidence_is_no_gold_and_remarked(tmp_path):
     folder(tmp_path, [*both("POS"), annotation("d3", "POS", [])], {"d1": REVIEW, "d2": "bad", "d3": "x"})
-    with collecting() as problems:
-        data = eraser.load(tmp_path)
+    data, problems = remarks(tmp_path)
     assert [one.rationale is None for one in data["train"]] == [True, False, True]
     assert data["train"][0].groups == ()
-    assert problems[0] == (
-        f"{tmp_path / 'train.jsonl'}:1: no evidence in 'd1'; read as an example without gold"
-    )
+    assert problems[0].endswith("train.jsonl:1: no evidence in 'd1'; read as an example without gold")
     assert "train.jsonl:3" in problems[1]
 
 
-def remarks(path):
-    with collecting() as problems:
-        data = eraser.load(path)
-    return data, problems
-
-
 def test_the_tokens_count_where_the_text_differs(tmp_path):
-    folder(tmp_path, both("POS", [evidence("d1", 5, 7, "o good")]), {"d1": REVIEW, "d2": "bad"})
+    folder(tmp_path, both("POS", [evidence("d1", 5, 7, "o good")]))
     data, (problem,) = remarks(tmp_path)
     assert marked(data["train"][0]) == ["so good"]
     assert "train.jsonl:1: evidence text 'o good' is 'so good' at its tokens" in problem
 
 
 def test_text_over_two_sentences_is_no_mismatch(tmp_path):
-    folder(tmp_path, both("POS", [evidence("d1", 1, 3, "film it")]), {"d1": REVIEW, "d2": "bad"})
+    folder(tmp_path, both("POS", [evidence("d1", 1, 3, "film it")]))
     assert remarks(tmp_path)[1] == []
 
 
 def test_empty_evidence_marks_nothing_and_is_remarked(tmp_path):
     group = [evidence("d1", 3, 3, ""), evidence("d1", 6, 7, "good")]
-    folder(tmp_path, both("POS", group), {"d1": REVIEW, "d2": "bad"})
+    folder(tmp_path, both("POS", group))
     data, (problem,) = remarks(tmp_path)
     assert marked(data["train"][0]) == ["good"]
     assert "evidence at token 3 of 'd1' is empty; it marks nothing" in problem
@@ -198,7 +193,7 @@ def test_empty_evidence_marks_nothing_and_is_remarked(tmp_path):
 
 def test_unknown_keys_are_remarked(tmp_path):
     group = [{**evidence("d1", 6, 7), "hue": 1}]
-    folder(tmp_path, both("POS", group, worker="w"), {"d1": REVIEW, "d2": "bad"})
+    folder(tmp_path, both("POS", group, worker="w"))
     _, problems = remarks(tmp_path)
     assert len(problems) == 2
     assert "'worker' is no field of an annotation" in problems[0]
@@ -267,7 +262,7 @@ def test_a_bad_annotation_is_told_with_its_line(tmp_path, row, told):
 
 def test_every_bad_row_is_collected(tmp_path):
     train = [without("query"), *both("POS", [evidence("d1", 6, 7)]), with_evidence(end_token=9), "{"]
-    folder(tmp_path, train, {"d1": REVIEW, "d2": "bad"})
+    folder(tmp_path, train)
     with collecting() as problems:
         assert len(movies.load(tmp_path)["train"]) == 2
     assert [problem.split(": ")[0].rsplit(":")[-1] for problem in problems] == ["1", "4", "5"]
@@ -275,16 +270,14 @@ def test_every_bad_row_is_collected(tmp_path):
 
 def test_an_id_is_unique_over_the_splits(tmp_path):
     val = [annotation("d2", "NEG", [evidence("d2", 0, 1)])]
-    folder(tmp_path, both("POS", [evidence("d1", 0, 1)]), {"d1": REVIEW, "d2": "bad"}, val=val)
-    with pytest.raises(
-        UserError, match=r"val\.jsonl:1: duplicate annotation_id 'd2', first at .*train\.jsonl:2"
-    ):
+    folder(tmp_path, val=val)
+    with pytest.raises(UserError, match=r"val\.jsonl:1: duplicate annotation_id 'd2', .*train\.jsonl:2"):
         eraser.load(tmp_path)
 
 
 def test_a_label_that_train_does_not_have_is_told_with_its_line(tmp_path):
     val = [annotation("v", "MIXED", [evidence("v", 0, 1)])]
-    folder(tmp_path, both("POS", [evidence("d1", 0, 1)]), {"d1": REVIEW, "d2": "bad"}, val=val)
+    folder(tmp_path, val=val)
     with pytest.raises(UserError, match=r"val\.jsonl:1: unknown classification 'MIXED'.* Known: NEG, POS"):
         eraser.load(tmp_path)
 
@@ -312,7 +305,7 @@ def test_a_bad_document_is_told_with_its_line(tmp_path, line, told):
 
 
 def test_documents_in_two_ways_or_none_are_told(tmp_path):
-    folder(tmp_path, both("POS", [evidence("d1", 0, 1)]), {"d1": REVIEW, "d2": "bad"}, jsonl=True)
+    folder(tmp_path, jsonl=True)
     (tmp_path / "docs").mkdir()
     with pytest.raises(UserError, match=r"has both docs and docs\.jsonl; keep one"):
         eraser.load(tmp_path)
@@ -323,7 +316,7 @@ def test_documents_in_two_ways_or_none_are_told(tmp_path):
 
 
 def test_splits_are_found_by_name(tmp_path):
-    folder(tmp_path, both("POS", [evidence("d1", 0, 1)]), {"d1": REVIEW, "d2": "bad"})
+    folder(tmp_path)
     (tmp_path / "dev.jsonl").write_text("")
     with pytest.raises(UserError, match=r"dev\.jsonl and val\.jsonl are both dev"):
         eraser.load(tmp_path)
@@ -344,7 +337,7 @@ def test_dev_is_taken_out_of_train_where_there_is_none(tmp_path):
 
 
 def test_a_folder_shows_that_it_is_erasers(tmp_path):
-    folder(tmp_path, both("POS", [evidence("d1", 6, 7)]), {"d1": REVIEW, "d2": "bad"})
+    folder(tmp_path, both("POS", [evidence("d1", 6, 7)]))
     assert eraser.is_eraser(tmp_path)
     assert marked(load_dataset(tmp_path)["train"][0]) == ["good"]
     (tmp_path / "train.jsonl").write_text('{"text": "so good", "label": 1}\n')  # docs may be documentation
@@ -359,7 +352,7 @@ def test_a_folder_shows_that_it_is_erasers(tmp_path):
 
 def test_movies(tmp_path):
     train = both("POS", [evidence("d1", 4, 7, "just so good")], query="What is the sentiment of this review?")
-    data = movies.load(folder(tmp_path, train, {"d1": REVIEW, "d2": "bad"}))
+    data = movies.load(folder(tmp_path, train))
     assert data["train"][0].segments == (REVIEW,)
     assert data["train"][0].label == "POS"
     assert marked(data["train"][0]) == ["just so good"]
@@ -374,22 +367,19 @@ def test_sentence_offsets_of_movies_are_wrong_as_in_the_released_code(tmp_path):
     spans = [(4, 7), (6, 8), (1, 5), (5, 9)]
     groups = [[evidence("d1", *span)] for span in spans]
     folder(tmp_path, both("POS", *groups), docs)
-    right, wrong = (
-        movies.load(tmp_path, offsets=offsets)["train"][0] for offsets in ("document", "sentence")
-    )
+    right = movies.load(tmp_path, offsets="document")["train"][0]
+    wrong = movies.load(tmp_path, offsets="sentence")["train"][0]
     assert marked(right) == ["film\nit is just so good\nbut dull"]
     assert right.text[slice(*right.groups[0][0][0])] == "just so good"
-    assert [[wrong.text[a:b] for a, b in group[0]] for group in wrong.groups] == [
-        ["it is just"],
-        ["film\nit"],
-    ]
+    found = [[wrong.text[start:end] for start, end in group[0]] for group in wrong.groups]
+    assert found == [["it is just"], ["film\nit"]]
     with pytest.raises(UserError, match="unknown offsets 'word'"):
         movies.load(tmp_path, offsets="word")
 
 
 def test_a_named_set_needs_its_splits_and_labels(tmp_path):
     val = [annotation("v", "neutral", [evidence("v", 0, 1)])]
-    folder(tmp_path, both("POS", [evidence("d1", 0, 1)]), {"d1": REVIEW, "d2": "bad"}, val=val)
+    folder(tmp_path, val=val)
     with pytest.raises(UserError, match=r"val\.jsonl:1: unknown classification 'neutral'.* Known: NEG, POS"):
         movies.load(tmp_path)
     (tmp_path / "val.jsonl").unlink()
@@ -399,7 +389,7 @@ def test_a_named_set_needs_its_splits_and_labels(tmp_path):
 
 def test_a_review_is_one_document(tmp_path):
     train = both("POS", [evidence("d1", 0, 1), evidence("d2", 0, 1)])
-    folder(tmp_path, train, {"d1": REVIEW, "d2": "bad"})
+    folder(tmp_path, train)
     with pytest.raises(UserError, match=r"train\.jsonl:1: about 2 documents"):
         movies.load(tmp_path)
 
@@ -498,7 +488,5 @@ def test_evidence_of_another_pair_is_told(tmp_path):
     row = inferred("a#0", "neutral", ("hypothesis", 1, 2))
     row["evidences"][0][0]["docid"] = "v#1_hypothesis"
     esnli_folder(tmp_path, row)
-    with pytest.raises(
-        UserError, match=r"train\.jsonl:1: evidence in document 'v#1_hypothesis', which is not"
-    ):
+    with pytest.raises(UserError, match=r"train\.jsonl:1: evidence in document 'v#1_hypothesis', which is"):
         esnli.load(tmp_path)

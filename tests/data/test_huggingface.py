@@ -37,9 +37,8 @@ def test_a_dataset_by_itself_has_no_splits(tmp_path):
 
 
 def test_splits_by_their_names(tmp_path):
-    path = saved(
-        tmp_path, datasets.DatasetDict({"train": dataset(), "validation": dataset(), "test": dataset()})
-    )
+    splits = {name: dataset() for name in ("train", "validation", "test")}
+    path = saved(tmp_path, datasets.DatasetDict(splits))
     assert is_saved(path)
     found = records(path)
     assert [record.split for record in found] == ["train"] * 2 + ["dev"] * 2 + ["test"] * 2
@@ -78,9 +77,8 @@ def test_choices(tmp_path):
 
 
 def test_a_split_column_goes_before_the_splits(tmp_path):
-    data = datasets.DatasetDict(
-        {"fold1": dataset(split=["train", "test"]), "fold2": dataset(split=["dev", "val"])}
-    )
+    folds = {"fold1": dataset(split=["train", "test"]), "fold2": dataset(split=["dev", "val"])}
+    data = datasets.DatasetDict(folds)
     assert [one.split for one in records(saved(tmp_path, data))] == ["train", "test", "dev", "dev"]
 
 
@@ -182,9 +180,7 @@ def test_an_unreachable_hub_is_told(monkeypatch):
         raise ConnectionError("Couldn't reach\nthe Hub")
 
     monkeypatch.setattr(datasets, "load_dataset", load_dataset)
-    with pytest.raises(
-        UserError, match=r"^owner/x: cannot be opened by the datasets library: Couldn't reach the Hub$"
-    ):
+    with pytest.raises(UserError, match=r"^owner/x: cannot be opened by the .*: Couldn't reach the Hub$"):
         records("owner/x")
 
 

@@ -197,9 +197,7 @@ def test_several_texts(tmp_path):
     assert found.segments == tuple(data.values())
     assert found.rationale == (((2, 5),), ((6, 11),))
     del marks[1]["source"]
-    with pytest.raises(
-        UserError, match=r"task 1: unknown text 'h'.* Give each <Text> the name of its column"
-    ):
+    with pytest.raises(UserError, match=r"task 1: unknown text 'h'.* Give each <Text> the name of its"):
         examples(tmp_path, export, text="premise,hypothesis")
 
 
@@ -258,10 +256,7 @@ GOOD = annotation(choice("good"))
         ("{}", r"project\.json: not a list of tasks; export the project from Label Studio as JSON"),
         ("[]", r"project\.json: there are no tasks in it"),
         ("[1]", r"project\.json: task 1: a task must be a JSON object, not int"),
-        (
-            [{"id": 5, "text": TEXT, "sentiment": "good"}],
-            r"task 5: no 'annotations' .*JSON-MIN.* as JSON instead",
-        ),
+        ([{"id": 5, "text": TEXT}], r"task 5: no 'annotations' .*JSON-MIN.* as JSON instead"),
         ([{"id": 5, "annotations": [GOOD]}], r"task 5: 'data' must be a JSON object, not NoneType"),
         ([{"data": {"body": TEXT}, "annotations": [GOOD]}], r"task 1: unknown column 'text'.* Known: body"),
         ([task()], r"task 12: nobody annotated the task; annotate it, or export annotated tasks only"),
@@ -279,16 +274,10 @@ GOOD = annotation(choice("good"))
         ([task(3)], r"task 12: an item of 'annotations' must be a JSON object, not int"),
         ([task(annotation(choice("a") | {"value": {"choices": "a"}}))], r"'choices' must be a list, not str"),
         ([task(annotation(choice("a") | {"value": None}))], r"'value' of a result must be a JSON object"),
-        (
-            [task(annotation(choice("a"), mark(0, 99)))],
-            r"task 12: rationale span \[0, 99\] is outside its text",
-        ),
+        ([task(annotation(choice("a"), mark(0, 99)))], r"task 12: rationale span \[0, 99\] is outside its"),
         ([task(annotation(choice("a"), mark(2, 2)))], r"task 12: rationale span \[2, 2\] is empty"),
         ([task(annotation(choice("a"), mark("/p[1]", "/p[1]")))], r"task 12: .* two whole numbers"),
-        (
-            [task(annotation({**mark(0, 1), "type": "hypertextlabels"}))],
-            r"task 12: marks of type 'hypertextl",
-        ),
+        ([task(annotation(mark(0, 1, type="hypertextlabels")))], r"task 12: marks of type 'hypertextl"),
     ],
 )
 def test_mistakes_name_the_task(tmp_path, found, message):
@@ -419,12 +408,8 @@ def test_gold_and_predictions_side_by_side(tmp_path):
     found = tasks([given], explanations=[Explained("good", (Mark(2, 3, 1),))], segments=("left", "right"))
     (predicted,) = found[0]["predictions"]
     assert predicted["result"][1]["to_name"] == "right"
-    ids = [
-        one["id"]
-        for kind in ("annotations", "predictions")
-        for who in found[0][kind]
-        for one in who["result"]
-    ]
+    answers = found[0]["annotations"] + found[0]["predictions"]
+    ids = [result["id"] for answer in answers for result in answer["result"]]
     assert len(set(ids)) == len(ids) == 4
     assert examples(tmp_path, found, text="left,right") == [given]
 

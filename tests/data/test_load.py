@@ -19,26 +19,32 @@ def rows(count=20, **more):
 
 
 def ids(data):
-    return {name: [one.id for one in part] for name, part in data.items()}
+    return {name: [example.id for example in part] for name, part in data.items()}
+
+
+def sizes(data):
+    return {name: len(part) for name, part in data.items()}
 
 
 def test_a_file_is_split_by_seed(tmp_path):
     path = write_rows(tmp_path / "reviews.jsonl", rows(60))
     data = load_dataset(path, seed=1)
     assert data.info == DatasetInfo("reviews", ("a", "b"), "text", "accuracy")
-    assert {name: len(part) for name, part in data.items()} == {"train": 48, "dev": 6, "test": 6}
+    assert sizes(data) == {"train": 48, "dev": 6, "test": 6}
     assert ids(data) == ids(load_dataset(str(path), seed=1)) != ids(load_dataset(path, seed=2))
 
 
 def test_the_split_column_decides(tmp_path):
     content = rows(4, split="Training") + rows(2, split="valid") + rows(2, split="heldout")
     data = load_dataset(write_rows(tmp_path / "data.jsonl", content))
-    assert {name: len(part) for name, part in data.items()} == {"train": 4, "dev": 2, "test": 2}
+    assert sizes(data) == {"train": 4, "dev": 2, "test": 2}
 
 
 def test_dev_is_carved_and_test_left_absent(tmp_path):
-    data = load_dataset(write_rows(tmp_path / "data.jsonl", rows(40, split="train")))
-    assert {name: len(part) for name, part in data.items()} == {"train": 36, "dev": 4}
+    data = load_dataset(write_rows(tmp_path / "file" / "data.jsonl", rows(40, split="train")))
+    assert sizes(data) == {"train": 36, "dev": 4}
+    write_rows(tmp_path / "folder" / "train.jsonl", rows(20))
+    assert sizes(load_dataset(tmp_path / "folder")) == {"train": 18, "dev": 2}
 
 
 def test_a_row_without_split_among_others(tmp_path):
@@ -63,13 +69,8 @@ def test_a_folder_of_splits(tmp_path):
     write_rows(tmp_path / "test.jsonl", rows(2))
     (tmp_path / "README.md").write_text("hello")
     data = load_dataset(tmp_path)
-    assert {name: len(part) for name, part in data.items()} == {"train": 10, "dev": 4, "test": 2}
+    assert sizes(data) == {"train": 10, "dev": 4, "test": 2}
     assert (data.info.name, data["dev"][0].id) == (tmp_path.name, "val-1")
-
-
-def test_a_folder_with_train_only(tmp_path):
-    write_rows(tmp_path / "train.jsonl", rows(20))
-    assert {name: len(part) for name, part in load_dataset(tmp_path).items()} == {"train": 18, "dev": 2}
 
 
 @pytest.mark.parametrize(
@@ -126,14 +127,6 @@ def test_a_path_that_is_not_there(source):
         load_dataset(source)
 
 
-def test_known_names_are_imported_when_asked_for(monkeypatch):
-    module = types.ModuleType("planted_dataset")
-    module.load = lambda seed=0: Splits(DatasetInfo(f"planted {seed}", ("a", "b")), {})
-    monkeypatch.setitem(sys.modules, "planted_dataset", module)
-    monkeypatch.setitem(DATASETS, "planted", "planted_dataset")
-    assert load_dataset("planted", seed=4).info.name == "planted 4"
-
-
 def test_importing_data_is_light():
     code = "import sys, unirex.data; print({'torch', 'transformers', 'pyarrow', 'numpy'} & set(sys.modules))"
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "set()"
@@ -141,25 +134,32 @@ def test_importing_data_is_light():
 
 @pytest.fixture
 def planted(monkeypatch):
-    """A dataset by name that lies in a folder and has options."""
+    """A dataset by name that lies in a folder and has options; its name shows what it was given."""
 
     def load(folder, *, seed=0, sample="all", sizes=()):
-        """Tells what it was given."""
-        return Splits(DatasetInfo(f"{folder.name} {seed} {sample} {sizes}", ("a", "b")), {})
+        return Splits(DatasetInfo(f"{folder.parent.name}/{folder.name} {seed} {sample} {sizes}", ()), {})
 
     module = types.ModuleType("planted_dataset")
     module.load, module.FOLDERS = load, ("best/planted", "planted")
     monkeypatch.setitem(sys.modules, "planted_dataset", module)
     monkeypatch.setitem(DATASETS, "planted", "planted_dataset")
     monkeypatch.delenv("UNIREX_DATA", raising=False)
+    return module
+
+
+def test_a_dataset_without_a_folder_is_imported_when_asked_for(planted):
+    del planted.FOLDERS
+    planted.load = lambda seed=0: Splits(DatasetInfo(f"planted {seed}", ()), {})
+    assert load_dataset("planted", seed=4).info.name == "planted 4"
 
 
 def test_a_known_dataset_is_found_under_a_root(planted, tmp_path, monkeypatch):
     (tmp_path / "planted").mkdir()
     (tmp_path / "best").write_text("a file is no folder")
-    assert load_dataset("planted", root=tmp_path, seed=2).info.name == "planted 2 all ()"
+    assert load_dataset("planted", root=tmp_path, seed=2).info.name == f"{tmp_path.name}/planted 2 all ()"
     monkeypatch.setenv("UNIREX_DATA", str(tmp_path))
-    assert load_dataset("planted", sample="some", sizes=(1, 2)).info.name == "planted 0 some (1, 2)"
+    found = load_dataset("planted", sample="some", sizes=(1, 2))
+    assert found.info.name == f"{tmp_path.name}/planted 0 some (1, 2)"
     with pytest.raises(UserError, match="not found"):
         load_dataset("planted", root=tmp_path / "elsewhere")  # a root that is given wins
 
@@ -167,15 +167,7 @@ def test_a_known_dataset_is_found_under_a_root(planted, tmp_path, monkeypatch):
 def test_the_first_folder_is_taken(planted, tmp_path):
     for name in ("planted", "best/planted"):
         (tmp_path / name).mkdir(parents=True)
-    seen = []
-
-    def load(folder, *, seed=0):
-        seen.append(folder)
-        return Splits(DatasetInfo("planted", ("a", "b")), {})
-
-    sys.modules["planted_dataset"].load = load
-    load_dataset("planted", root=tmp_path)
-    assert seen == [tmp_path / "best/planted"]
+    assert load_dataset("planted", root=tmp_path).info.name == "best/planted 0 all ()"
 
 
 def test_a_known_dataset_that_is_nowhere(planted, tmp_path):
@@ -223,7 +215,7 @@ def test_every_known_dataset_has_a_module():
 
 @pytest.fixture
 def formats(monkeypatch):
-    """Stand-ins for every format that has a reader of its own; each tells how it was called."""
+    """Stand-ins for every format that has a reader of its own; each records how it was called."""
     calls = []
     for name in ("label-studio", "prodigy", "doccano", "huggingface"):
         module = types.ModuleType(f"planted_{name}")
@@ -292,7 +284,7 @@ def test_settings_a_format_has_no_use_for(tmp_path, formats):
         load_dataset(path, format="prodigy", rationale_format="words")
 
 
-def test_what_a_reader_leaves_out_is_told(tmp_path, monkeypatch, formats):
+def test_what_a_reader_leaves_out_is_reported(tmp_path, monkeypatch, formats):
     path = write_rows(tmp_path / "data.json", [])
     planted = sys.modules["planted_label-studio"]
     example = Example("1", ("x",), "a")
@@ -330,17 +322,17 @@ def eraser(folder):
             {"docid": f"d{n}", **evidence}]]}
         for n in range(20)
     ]  # fmt: skip
-    for name in ("train", "val"):
-        write_rows(folder / f"{name}.jsonl", content[:10] if name == "train" else content[10:])
+    write_rows(folder / "train.jsonl", content[:10])
+    write_rows(folder / "val.jsonl", content[10:])
     return folder
 
 
 def test_an_eraser_folder_brings_its_own_splits(tmp_path):
     data = load_dataset(eraser(tmp_path / "mine"))
-    assert {name: len(part) for name, part in data.items()} == {"train": 10, "dev": 10}
+    assert sizes(data) == {"train": 10, "dev": 10}
     assert data["train"][0].rationale[0] == ((3, 7),)
     records = load_records(tmp_path / "mine")
-    assert [(one.split, one.example) for one in records[:1]] == [("train", data["train"][0])]
+    assert (records[0].split, records[0].example) == ("train", data["train"][0])
     with pytest.raises(UserError, match="format 'eraser': unknown option 'columns'"):
         load_dataset(tmp_path / "mine", columns={"text": "body"})
 
@@ -350,7 +342,7 @@ def test_a_file_is_no_eraser_folder(tmp_path):
         load_dataset(write_rows(tmp_path / "data.jsonl", rows()), format="eraser")
 
 
-def test_a_dataset_tells_how_it_was_read(planted, tmp_path):
+def test_a_dataset_records_how_it_was_read(planted, tmp_path):
     (tmp_path / "planted").mkdir()
     found = load_dataset("planted", root=tmp_path, seed=2, sample="some")
     assert found.origin == {"source": "planted", "format": "auto", "seed": 2, "sample": "some"}

@@ -178,16 +178,10 @@ def test_columns_by_other_names(tmp_path):
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        (
-            [{"text": TEXT, "label": "a"}],
-            r"jsonl:1: unknown answer 'None'.* Export the lines with prodigy db-out",
-        ),
+        ([{"text": TEXT}], r"jsonl:1: unknown answer 'None'.* Export the lines with prodigy db-out"),
         ([line(answer="yes")], r"jsonl:1: unknown answer 'yes'; .*Known: accept, reject, ignore"),
         ([line(answer=["accept"])], r"jsonl:1: unknown answer"),
-        (
-            [line(label="a"), line("b", spans=[])],
-            r"jsonl:2: no class: neither 'accept' nor 'label' is in any line",
-        ),
+        ([line(label="a"), line("b", spans=[])], r"jsonl:2: no class: neither 'accept' nor 'label' is in"),
         ([line("b")], r"jsonl:1: no class"),
         ([line(accept=[])], r"jsonl:1: 'accept' must hold one class, not \[\]"),
         ([line(accept=["a", "b"])], r"jsonl:1: 'accept' must hold one class"),
@@ -202,10 +196,7 @@ def test_columns_by_other_names(tmp_path):
         ([{"answer": "accept", "html": "x"}], r"jsonl:1: unknown column 'text'"),
         ([line(label="a", split="trian")], r"jsonl:1: unknown split 'trian'"),
         ([line(label="a"), line(label="b")], r"jsonl:1: the annotators do not agree on a label \(line 1 'a'"),
-        (
-            [line(label="a", _annotator_id="ann"), line(label="b", _annotator_id="ann")],
-            r"jsonl:1: ann gives one text several classes: 'a', 'b'",
-        ),
+        ([line(label=label, _annotator_id="ann") for label in "ab"], r"jsonl:1: ann gives .*: 'a', 'b'"),
         ([line("a", label="x", id=1), line("b", label="x", id=1)], r"jsonl:2: duplicate id '1'"),
     ],
 )

@@ -43,11 +43,8 @@ def test_three_ways_of_marking_the_same(value):
     assert parse_rationale(json.dumps(value), TEXT) == ((3, 7), (13, 17))
 
 
-def test_spans_are_sorted_and_merged():
+def test_spans_are_sorted_and_merged_but_neighbouring_words_stay_two():
     assert parse_rationale([[8, 12], [0, 2], [2, 4], [9, 10], [3, 5]], TEXT) == ((0, 5), (8, 12))
-
-
-def test_neighbouring_words_stay_two_spans():
     assert parse_rationale([1, 2], TEXT) == ((3, 7), (8, 12))
 
 

@@ -1,5 +1,7 @@
 """Rows with several texts, or with choices, mean what their columns say in every kind of file."""
 
+from dataclasses import replace
+
 import pytest
 from data_files import write_rows as write
 
@@ -17,13 +19,7 @@ def pair(n=0, **more):
 
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".parquet"])
-@pytest.mark.parametrize(
-    "marks",
-    [
-        {"premise": [[2, 5]], "hypothesis": [[0, 2]]},
-        [[[2, 5]], [[0, 2]]],
-    ],
-)
+@pytest.mark.parametrize("marks", [{"premise": [[2, 5]], "hypothesis": [[0, 2]]}, [[[2, 5]], [[0, 2]]]])
 def test_segments_in_the_order_asked_for(tmp_path, suffix, marks):
     path = write(tmp_path / f"nli{suffix}", [pair(rationale=marks)])
     (record,) = read_records(path, columns=NLI)
@@ -40,7 +36,7 @@ def test_segments_may_be_asked_for_the_other_way_round(tmp_path):
 
 def test_a_rationale_column_for_each_segment(tmp_path):
     path = write(tmp_path / "nli.csv", [pair(why_p=[1], why_h=""), pair(1, why_p="", why_h="")])
-    columns = Columns(text="premise,hypothesis", rationale="why_p,why_h")
+    columns = replace(NLI, rationale="why_p,why_h")
     first, second = (record.example.rationale for record in read_records(path, columns=columns))
     assert (first, second) == ((((2, 5),), ()), None)
 
@@ -53,27 +49,24 @@ def test_a_column_that_has_a_comma_in_its_name(tmp_path):
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        (Columns(text="premise,hypotesis"), r"nli\.jsonl:1: unknown column 'hypotesis'; did you mean"),
-        (Columns(text="premise,premise"), r"nli\.jsonl:1: columns 'premise,premise' name one column twice"),
-        (
-            Columns(text="premise,hypothesis", rationale="label,premise,split"),
-            r"3 rationale columns .* for 2 of",
-        ),
-        (Columns(text="premise,hypothesis", rationale="a,b"), r"nli\.jsonl: unknown column 'a'"),
-        (Columns(text="premise,hypothesis", choices="options"), r"nli\.jsonl: unknown column 'options'"),
+        ({"text": "premise,hypotesis"}, r"nli\.jsonl:1: unknown column 'hypotesis'; did you mean"),
+        ({"text": "premise,premise"}, r"nli\.jsonl:1: columns 'premise,premise' name one column twice"),
+        ({"rationale": "label,premise,split"}, r"3 rationale columns .* for 2 of"),
+        ({"rationale": "a,b"}, r"nli\.jsonl: unknown column 'a'"),
+        ({"choices": "options"}, r"nli\.jsonl: unknown column 'options'"),
     ],
 )
 def test_columns_that_are_not_there(tmp_path, columns, message):
     with pytest.raises(UserError, match=message):
-        read_records(write(tmp_path / "nli.jsonl", [pair()]), columns=columns)
+        read_records(write(tmp_path / "nli.jsonl", [pair()]), columns=replace(NLI, **columns))
 
 
 def test_one_of_several_texts_may_be_empty_but_not_all(tmp_path):
     path = write(tmp_path / "nli.csv", [pair(), pair(1) | {"hypothesis": " "}])
-    assert read_records(path, columns=Columns(text="premise,hypothesis"))[1].example.segments[1] == " "
+    assert read_records(path, columns=NLI)[1].example.segments[1] == " "
     path = write(tmp_path / "none.csv", [pair(), pair(1) | {"premise": "", "hypothesis": " "}])
     with pytest.raises(UserError, match=r"none\.csv:3: all of premise, hypothesis are empty"):
-        read_records(path, columns=Columns(text="premise,hypothesis"))
+        read_records(path, columns=NLI)
 
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".parquet"])

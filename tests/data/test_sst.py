@@ -25,6 +25,12 @@ def train(path, *trees, **options):
     return sst.load(folder(path, "\n".join(trees)), **options)["train"]
 
 
+def mistake(path):
+    with pytest.raises(UserError) as error:
+        sst.load(path)
+    return str(error.value)
+
+
 def marked(example):
     return [example.text[start:end] for start, end in example.rationale[0]]
 
@@ -88,9 +94,7 @@ def test_escapes_are_restored(tmp_path):
 
 
 def test_case_is_kept_unless_asked(tmp_path):
-    tree = (
-        "(3 (2 A\u0130B) (4 GOOD))"  # the lower case of İ is two characters: spans are of the text given out
-    )
+    tree = "(3 (2 A\u0130B) (4 GOOD))"  # the lower case of İ is two characters: spans fit the result
     (example,) = train(tmp_path, tree)
     assert (example.text, marked(example)) == ("A\u0130B GOOD", ["GOOD"])
     (example,) = train(tmp_path, tree, lowercase=True)
@@ -120,22 +124,16 @@ def test_a_deep_tree_needs_no_recursion():
     ],
 )
 def test_a_malformed_tree_is_told_with_its_line(tmp_path, line, told):
-    folder(tmp_path, f"{POS}\n\n{line}\n")
-    with pytest.raises(UserError) as error:
-        sst.load(tmp_path)
-    assert str(error.value).startswith(f"{tmp_path / 'train.txt'}:3: ")
-    assert told in str(error.value)
+    found = mistake(folder(tmp_path, f"{POS}\n\n{line}\n"))
+    assert found.startswith(f"{tmp_path / 'train.txt'}:3: ") and told in found
 
 
 def test_all_problems_are_collected(tmp_path):
     folder(tmp_path, f"(3 a\n{POS}\n(9 b)\n", test="x")
     with collecting() as problems:
         data = sst.load(tmp_path)
-    assert [problem.split(": ")[0].rsplit("/")[-1] for problem in problems] == [
-        "train.txt:1",
-        "train.txt:3",
-        "test.txt:1",
-    ]
+    places = [problem.split(": ")[0].rsplit("/")[-1] for problem in problems]
+    assert places == ["train.txt:1", "train.txt:3", "test.txt:1"]
     assert [one.id for one in data["train"]] == ["sst-train-2"]
 
 
@@ -188,22 +186,18 @@ def test_any_line_gives_a_tree_or_a_user_error(line):
 
 def test_bytes_that_are_not_utf8_are_told_with_their_line(tmp_path):
     folder(tmp_path, POS.encode() + b"\n(3 caf\xe9)\n")
-    with pytest.raises(UserError, match=r"train\.txt:2: not UTF-8 at byte 6"):
-        sst.load(tmp_path)
+    assert "train.txt:2: not UTF-8 at byte 6" in mistake(tmp_path)
 
 
 def test_every_split_must_be_there_once(tmp_path):
     folder(tmp_path, POS)
     (tmp_path / "dev.json").write_text("[]")
-    with pytest.raises(UserError, match=r"dev\.txt and dev\.json are both dev; keep one"):
-        sst.load(tmp_path)
+    assert "dev.txt and dev.json are both dev; keep one" in mistake(tmp_path)
     (tmp_path / "dev.json").unlink()
     (tmp_path / "dev.txt").unlink()
-    with pytest.raises(UserError, match=r"neither dev\.txt \(trees\) nor dev\.jsonl"):
-        sst.load(tmp_path)
+    assert "neither dev.txt (trees) nor dev.jsonl" in mistake(tmp_path)
     (tmp_path / "dev.txt").write_text("\n \n")
-    with pytest.raises(UserError, match=r"dev\.txt: the file is empty"):
-        sst.load(tmp_path)
+    assert "dev.txt: the file is empty" in mistake(tmp_path)
 
 
 def record(text="so good", rationale=(0.0, 0.5), classification="pos"):
@@ -233,11 +227,7 @@ def test_trees_and_json_may_stand_side_by_side(tmp_path):
     folder(tmp_path, POS)
     (tmp_path / "test.txt").unlink()
     (tmp_path / "test.jsonl").write_text(jsonl(record()))
-    assert {split: len(part) for split, part in sst.load(tmp_path).items()} == {
-        "train": 1,
-        "dev": 1,
-        "test": 1,
-    }
+    assert [len(part) for part in sst.load(tmp_path).values()] == [1, 1, 1]
 
 
 def test_a_rationale_one_short_is_padded_and_remarked(tmp_path):
@@ -268,16 +258,12 @@ def test_a_rationale_one_short_is_padded_and_remarked(tmp_path):
 )
 def test_a_bad_record_is_told_with_its_line(tmp_path, bad, told):
     folder(tmp_path, jsonl(record()) + bad, dev=jsonl(record()), test=jsonl(record()), suffix=".jsonl")
-    with pytest.raises(UserError) as error:
-        sst.load(tmp_path)
-    assert str(error.value).startswith(f"{tmp_path / 'train.jsonl'}:2: ")
-    assert told in str(error.value)
+    found = mistake(tmp_path)
+    assert found.startswith(f"{tmp_path / 'train.jsonl'}:2: ") and told in found
 
 
 @pytest.mark.parametrize(("bad", "told"), [("[{]", "malformed JSON"), ("[3]", "record 1: a record must be")])
 def test_a_bad_json_list_is_told_with_its_file(tmp_path, bad, told):
     folder(tmp_path, bad, dev=jsonl(record()), test=jsonl(record()), suffix=".json")
-    with pytest.raises(UserError) as error:
-        sst.load(tmp_path)
-    assert str(error.value).startswith(f"{tmp_path / 'train.json'}: ")
-    assert told in str(error.value)
+    found = mistake(tmp_path)
+    assert found.startswith(f"{tmp_path / 'train.json'}: ") and told in found

@@ -84,10 +84,9 @@ def test_escapes_of_the_archives_are_restored(tmp_path):
     raw = r'"1","so ""good"",\n\nreally \""good\"", C:\temp"' + "\n" + '"2","plain, and a\u2028b"\n'
     (tmp_path / "yelp" / "test.csv").write_text(raw, "utf-8")
     data = load_dataset("yelp", root=tmp_path, sizes=(20, 6, 2))
-    assert [one.text for one in data["test"]] == [
-        'so "good",\n\nreally "good", C:\\temp',
-        "plain, and a\u2028b",
-    ]
+    first, second = data["test"]
+    assert first.text == 'so "good",\n\nreally "good", C:\\temp'
+    assert second.text == "plain, and a\u2028b"
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".jsonl"])
@@ -181,10 +180,9 @@ def forum(root, rows=(), hate=30, other=120):
     table = [(f"{n}_1", "hate" if n < hate else "noHate") for n in range(hate + other)] + list(rows)
     for name, label in table:
         (folder / "all_files" / f"{name.replace('/', '_')}.txt").write_text(f"{label} {name}\n")
-    lines = [f"{name},7,1346,0,{label}\n" for name, label in table]
-    (folder / "annotations_metadata.csv").write_text(
-        "file_id,user_id,subforum_id,num_contexts,label\n" + "".join(lines)
-    )
+    header = ("file_id", "user_id", "subforum_id", "num_contexts", "label")
+    lines = [dict(zip(header, (name, 7, 1346, 0, label), strict=True)) for name, label in table]
+    write_rows(folder / "annotations_metadata.csv", lines)
     return folder
 
 
@@ -287,11 +285,8 @@ def test_only_a_line_feed_ends_a_tweet(tmp_path):
 def test_the_other_folder_name_and_crlf(tmp_path):
     tweets(tmp_path, val_text="a\r\nb\r\nc", val_labels="1\r\n0\r\n1").rename(tmp_path / "irony")
     data = load_dataset("irony", root=tmp_path)
-    assert [(one.text, one.label) for one in data["dev"]] == [
-        ("a", "irony"),
-        ("b", "not_irony"),
-        ("c", "irony"),
-    ]
+    assert [example.text for example in data["dev"]] == ["a", "b", "c"]
+    assert [example.label for example in data["dev"]] == ["irony", "not_irony", "irony"]
 
 
 @pytest.mark.parametrize(
@@ -317,9 +312,6 @@ def test_a_blank_tweet_shifts_nothing(tmp_path):
     tweets(tmp_path, train_text="a\n\nb\nc\n", train_labels="0\n0\n1\n0\n")
     with collecting() as problems:
         data = load_dataset("irony", root=tmp_path)
-    assert [(one.id, one.label) for one in data["train"]] == [
-        ("train-1", "not_irony"),
-        ("train-3", "irony"),
-        ("train-4", "not_irony"),
-    ]
+    assert [example.id for example in data["train"]] == ["train-1", "train-3", "train-4"]
+    assert [example.label for example in data["train"]] == ["not_irony", "irony", "not_irony"]
     assert len(problems) == 1

@@ -34,7 +34,11 @@ def download(name: str, root: str | Path, *, progress: bool = True, force: bool 
 
     A dataset that exists is left alone unless `force` is set. `progress` reports on standard error.
     """
-    address, root = _address(name), Path(root)
+    if name == "demo":
+        raise UserError("the dataset 'demo' is part of unirex: there is nothing to download")
+    if name not in ADDRESSES:
+        raise unknown("dataset", name, ADDRESSES)
+    address, root = ADDRESSES[name], Path(root)
     target = root / address.folder
     _check_free(target, force)
     with _work_folder(root, name) as work:
@@ -51,14 +55,6 @@ def download(name: str, root: str | Path, *, progress: bool = True, force: bool 
             _move(ready, target, work / "replaced")
         shutil.rmtree(work)
     return target
-
-
-def _address(name: str) -> Address:
-    if name == "demo":
-        raise UserError("the dataset 'demo' is part of unirex: there is nothing to download")
-    if name not in ADDRESSES:
-        raise unknown("dataset", name, ADDRESSES)
-    return ADDRESSES[name]
 
 
 def _check_free(target: Path, force: bool) -> None:
@@ -102,7 +98,11 @@ def _locked(lock: Path) -> Iterator[None]:
 
 def _check_first_use(fetched: Sequence[Fetched], target: Path) -> None:
     """Compare files without a published checksum with those of the first download, if one is recorded."""
-    known = _recorded(target / RECORD)
+    try:
+        record = json.loads((target / RECORD).read_text("utf-8"))
+        known = {file["url"]: file["sha256"] for file in record["files"]}
+    except (OSError, ValueError, KeyError, TypeError):  # no record, or not one of ours
+        return
     for result in fetched:
         url, sha256 = result.file.url, result.sha256
         if not result.file.sha256 and known.get(url, sha256) != sha256:
@@ -111,13 +111,6 @@ def _check_first_use(fetched: Sequence[Fetched], target: Path) -> None:
                 f"({target / RECORD}): it was changed at its source. The dataset was left as it is. To "
                 f"accept the change, remove that {RECORD} and run the command again; nothing is fetched twice"
             )
-
-
-def _recorded(record: Path) -> dict[str, str]:
-    try:
-        return {file["url"]: file["sha256"] for file in json.loads(record.read_text("utf-8"))["files"]}
-    except (OSError, ValueError, KeyError, TypeError):  # no record, or not one of ours
-        return {}
 
 
 def _report_checksums(fetched: Sequence[Fetched]) -> None:

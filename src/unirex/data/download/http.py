@@ -226,24 +226,24 @@ def _opened(url: str, headers: Mapping[str, str]) -> Iterator[HTTPResponse]:
 
     _check_scheme(url, url)
     request = Request(url, headers={"User-Agent": f"unirex/{__version__}", **headers})
+    opener = OpenerDirector()  # not `build_opener`, whose openers also read file:, ftp: and data:
+    for handler in (ProxyHandler, HTTPHandler, HTTPSHandler, HTTPDefaultErrorHandler, _Redirects, _Statuses):
+        opener.add_handler(handler())
     try:
-        response = _opener().open(request, timeout=TIMEOUT)
+        response = opener.open(request, timeout=TIMEOUT)
     except HTTPError as error:
         error.close()
-        raise UserError(f"{url}: HTTP {error.code} {error.reason}; {_advice(error.code)}") from None
+        advice = "try again later"
+        if error.code in (401, 403, 404, 410):
+            moved = "the server refuses it" if error.code < 404 else "it was moved or withdrawn"
+            advice = f"{moved}; fetch the dataset by hand and put it into its folder below the data root"
+        raise UserError(f"{url}: HTTP {error.code} {error.reason}; {advice}") from None
     except (HTTPException, OSError) as error:
         raise UserError(
             f"{url}: cannot be reached ({_reason(error)}); check the network, and HTTPS_PROXY if you need one"
         ) from None
     with response:
         yield response
-
-
-def _opener() -> OpenerDirector:
-    opener = OpenerDirector()  # not `build_opener`, whose openers also read file:, ftp: and data:
-    for handler in (ProxyHandler, HTTPHandler, HTTPSHandler, HTTPDefaultErrorHandler, _Redirects, _Statuses):
-        opener.add_handler(handler())
-    return opener
 
 
 class _Redirects(HTTPRedirectHandler):
@@ -289,10 +289,3 @@ def _reason(error: Exception) -> str:
     if isinstance(reason, TimeoutError):
         return f"nothing came for {TIMEOUT:g} s"
     return one_line(reason) if isinstance(reason, Exception) else str(reason)
-
-
-def _advice(status: int) -> str:
-    if status in (401, 403, 404, 410):
-        moved = "the server refuses it" if status < 404 else "it was moved or withdrawn"
-        return f"{moved}; fetch the dataset by hand and put it into its folder below the data root"
-    return "try again later"

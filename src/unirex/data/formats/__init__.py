@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from importlib import import_module
 from itertools import islice
@@ -62,25 +62,22 @@ def non_default(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _format_of_lines(path: Path) -> str:
-    for number, row in enumerate(_first_objects(path)):
-        if number == 0 and row.keys() & {"_input_hash", "_task_hash"}:
-            return "prodigy"
-        entities = row.get("entities")
-        if not isinstance(entities, list):
-            return "table"
-        if entities:
-            return "doccano" if isinstance(entities[0], dict) and "start_offset" in entities[0] else "table"
-    return "table"
-
-
-def _first_objects(path: Path) -> Iterator[dict[str, object]]:
-    """The first readable JSON objects; mistakes are left for the reader to report."""
+    # Mistakes are left for the reader to report.
     with suppress(ValueError, RecursionError, OSError), path.open("rb") as file:
-        for line in islice((line for line in file if line.strip()), DETECTION_ROWS):
+        lines = (line for line in file if line.strip())
+        for number, line in enumerate(islice(lines, DETECTION_ROWS)):
             row = json.loads(line)
             if not isinstance(row, dict):
-                return
-            yield row
+                return "table"
+            if number == 0 and row.keys() & {"_input_hash", "_task_hash"}:
+                return "prodigy"
+            entities = row.get("entities")
+            if not isinstance(entities, list):
+                return "table"
+            if entities:
+                relations = isinstance(entities[0], dict) and "start_offset" in entities[0]
+                return "doccano" if relations else "table"
+    return "table"
 
 
 def is_hub_id(source: str | Path, format: str) -> bool:  # noqa: A002  the word users know for this

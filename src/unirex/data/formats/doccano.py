@@ -34,14 +34,19 @@ from pathlib import Path
 from reprlib import repr as short
 
 from unirex.data.example import Label
-from unirex.data.formats.annotators import (
+from unirex.data.formats.annotation import (
     Aggregation,
     AnnotatorAnswer,
+    Offsets,
+    Unit,
     agree,
     annotated_record,
+    char_spans,
     check_aggregation,
+    check_offsets,
+    guess_unit,
+    unit_matters,
 )
-from unirex.data.formats.offsets import Offsets, Unit, char_spans, check_offsets, guess_unit, unit_matters
 from unirex.data.formats.table import Columns, DatasetRecord, column_names, optional, required
 from unirex.data.rows import TableRow, read_rows
 from unirex.data.validate import check_file, check_ids, check_label, check_text, remark, row_at
@@ -84,54 +89,56 @@ def read(
     check_offsets(offsets)
     if len(column_names(columns.text, ())) > 1:
         raise UserError(f"{path}: doccano marks one text a line; name one text column, not '{columns.text}'")
-    documents = [document for file in _files(path) for document in _documents(file, columns)]
+    documents = list(_documents(path, columns))
     unit = _guess_unit(path, documents) if offsets == "auto" else offsets
-    mark_names = {name for document in documents for name in document.mark_names}
-    groups = _group_by_text(documents, columns) if path.is_dir() else [[document] for document in documents]
+    names_are_classes = len({name for document in documents for name in document.mark_names}) > 1
+    groups: dict[object, list[DoccanoDocument]] = {}
+    shared = path.is_dir()  # the files of a folder hold the same texts, a file holds each text once
+    for document in documents:
+        key = (str(optional(document.row, columns.id)), document.text) if shared else document.place
+        groups.setdefault(key, []).append(document)
     records: list[DatasetRecord] = []
-    for number, group in enumerate(groups, 1):
+    for number, group in enumerate(groups.values(), 1):
         with row_at(group[0].place):
-            answers = [_answer(document, unit, names_are_classes=len(mark_names) > 1) for document in group]
+            answers = [_answer(document, unit, names_are_classes) for document in group]
             records.append(_record(group[0], answers, columns, annotators, f"{path.stem}-{number}"))
     check_ids((record.place, record.example.id) for record in records)
     return records
 
 
-def _files(path: Path) -> list[Path]:
-    if not path.is_dir():
+def _documents(path: Path, columns: Columns) -> Iterator[DoccanoDocument]:
+    files = [path]
+    if path.is_dir():
+        files = sorted(file for file in path.iterdir() if file.suffix.lower() in SUFFIXES and file.is_file())
+        if not files:
+            raise UserError(f"{path}: no file of an annotator in it ({', '.join(SUFFIXES)})")
+    else:
         check_file(path, suffixes=SUFFIXES)
-        return [path]
-    files = sorted(file for file in path.iterdir() if file.suffix.lower() in SUFFIXES and file.is_file())
-    if not files:
-        raise UserError(f"{path}: no file of an annotator in it ({', '.join(SUFFIXES)})")
-    return files
-
-
-def _documents(file: Path, columns: Columns) -> Iterator[DoccanoDocument]:
-    for place, row in read_rows(file):
-        with row_at(place):
-            column = columns.text if columns.text in row or "data" not in row else "data"
-            text = check_text(required(row, column), column=column)
-            yield DoccanoDocument(place, file.stem, row, text, _marks(row, columns), _label(row, columns))
+    for file in files:
+        for place, row in read_rows(file):
+            with row_at(place):
+                column = columns.text if columns.text in row or "data" not in row else "data"
+                text = check_text(required(row, column), column=column)
+                yield DoccanoDocument(place, file.stem, row, text, _marks(row, columns), _label(row, columns))
 
 
 def _marks(row: TableRow, columns: Columns) -> list[NamedSpan]:
     if "annotations" in row and not row.keys() & {*MARK_COLUMNS, *CLASS_COLUMNS}:
         raise UserError("it names labels by numbers, as an old doccano did; export as JSONL (text label)")
     for column in (columns.rationale, *MARK_COLUMNS):
-        value = row.get(column)
-        if isinstance(value, list) and value and not isinstance(value[0], str):
-            return [_mark(mark, column) for mark in value]
+        values = row.get(column)
+        if not isinstance(values, list) or not values or isinstance(values[0], str):
+            continue
+        marks: list[NamedSpan] = []
+        for value in values:
+            mark = value
+            if isinstance(value, dict):
+                mark = [value.get("start_offset"), value.get("end_offset"), value.get("label")]
+            if not isinstance(mark, list) or len(mark) != 3:
+                raise UserError(f"a mark in '{column}' must be [start, end, name], not {short(mark)}")
+            marks.append((mark[0], mark[1], check_label(mark[2], column=column)))
+        return marks
     return []
-
-
-def _mark(value: object, column: str) -> NamedSpan:
-    if isinstance(value, dict):
-        value = [value.get("start_offset"), value.get("end_offset"), value.get("label")]
-    if not isinstance(value, list) or len(value) != 3:
-        raise UserError(f"a mark in '{column}' must be [start, end, name], not {short(value)}")
-    start, end, name = value
-    return start, end, check_label(name, column=column)
 
 
 def _label(row: TableRow, columns: Columns) -> Label | None:
@@ -162,15 +169,7 @@ def _guess_unit(path: Path, documents: Iterable[DoccanoDocument]) -> Unit:
     return unit
 
 
-def _group_by_text(documents: Iterable[DoccanoDocument], columns: Columns) -> list[list[DoccanoDocument]]:
-    groups: dict[tuple[str, str], list[DoccanoDocument]] = {}
-    for document in documents:
-        key = str(optional(document.row, columns.id)), document.text
-        groups.setdefault(key, []).append(document)
-    return list(groups.values())
-
-
-def _answer(document: DoccanoDocument, unit: Unit, *, names_are_classes: bool) -> AnnotatorAnswer:
+def _answer(document: DoccanoDocument, unit: Unit, names_are_classes: bool) -> AnnotatorAnswer:
     """One annotator's answer about a text."""
     label, names = document.label, document.mark_names
     if label is None and names_are_classes:

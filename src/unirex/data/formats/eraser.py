@@ -12,7 +12,7 @@ from itertools import chain
 from pathlib import Path
 from reprlib import repr as short
 
-from unirex.data.example import SPLIT_NAMES, CharSpan, DatasetInfo, Example, Rationale, Splits, TaskKind
+from unirex.data.example import SPLIT_NAMES, CharSpan, DatasetInfo, Example, Rationale, Splits
 from unirex.data.formats.eraser_files import Annotation, Document, Documents, Evidence, read_annotations
 from unirex.data.rationales import merge
 from unirex.data.split import SPLIT_ALIASES, carve_dev
@@ -43,8 +43,15 @@ def load(folder: Path, *, seed: int = 0, query: bool = True) -> Splits:
     folder, seen = Path(folder), dict[str, str]()
     files, documents = split_files(folder), Documents(folder)
     annotations = {split: list(read_annotations(path, seen)) for split, path in files.items()}
-    compose = _UniformComposer.over(list(chain(*annotations.values())), query)
-    info = compose.info(folder.resolve().name, [annotation.label for annotation in annotations["train"]])
+    counts = {len(annotation.docids) for annotation in chain(*annotations.values())}
+    queries = [annotation.query for annotation in chain(*annotations.values())] if query else []
+    compose = _UniformComposer(counts.pop() if len(counts) == 1 else 1, any(map(str.strip, queries)))
+    info = DatasetInfo(
+        folder.resolve().name,
+        label_order(annotation.label for annotation in annotations["train"]),
+        task="segments" if compose.documents + compose.query > 1 else "text",
+        rationale_segments=tuple(range(compose.documents)) if compose.query else None,
+    )
     parts = {
         split: list(_examples(part, documents, info, compose, Document.span))
         for split, part in annotations.items()
@@ -111,28 +118,17 @@ class _UniformComposer:
     documents: int  # segments made of documents
     query: bool
 
-    @classmethod
-    def over(cls, annotations: Sequence[Annotation], query: bool) -> _UniformComposer:
-        counts = {len(annotation.docids) for annotation in annotations}
-        has_query = query and any(annotation.query.strip() for annotation in annotations)
-        return cls(counts.pop() if len(counts) == 1 else 1, has_query)
-
     def __call__(self, annotation: Annotation) -> Parts:
         separate = len(annotation.docids) == self.documents
         documents = tuple((docid,) for docid in annotation.docids) if separate else (annotation.docids,)
-        return Parts(documents, (self._query(annotation),) if self.query else ())
-
-    def _query(self, annotation: Annotation) -> str:
+        if not self.query:
+            return Parts(documents)
+        query = ""
         if annotation.query.strip():
-            return check_text(annotation.query, column="query")
-        remark(annotation.place, "'query' is empty, though others have one; read as an empty segment")
-        return ""
-
-    def info(self, name: str, labels: Iterable[str]) -> DatasetInfo:
-        """The `DatasetInfo`, given the labels of the training examples."""
-        task: TaskKind = "segments" if self.documents + self.query > 1 else "text"
-        marked = tuple(range(self.documents)) if self.query else None
-        return DatasetInfo(name, label_order(labels), task=task, rationale_segments=marked)
+            query = check_text(annotation.query, column="query")
+        else:
+            remark(annotation.place, "'query' is empty, though others have one; read as an empty segment")
+        return Parts(documents, (query,))
 
 
 def _examples(
@@ -153,33 +149,23 @@ def make_example(
     annotation: Annotation, parts: Parts, documents: Documents, locate: LocateEvidence
 ) -> Example:
     """The example of an annotation, with segments and evidence from the documents."""
-    texts = [[documents.text(docid) for docid in docids] for docids in parts.documents]
-    segments = (*("\n".join(joined) for joined in texts), *parts.texts)
-    origins = _document_origins(parts.documents, texts)
+    segments: list[str] = []
+    origins: dict[str, tuple[int, int]] = {}  # of each document: its segment, and where it begins in it
+    for docids in parts.documents:
+        texts: list[str] = []
+        for docid in docids:
+            origins[docid] = len(segments), sum(len(text) + 1 for text in texts)
+            texts.append(documents.text(docid))
+        segments.append("\n".join(texts))
+    segments += parts.texts
     marker = _EvidenceMarker(annotation.place, documents, locate, origins, len(segments))
     groups = tuple(group for group in map(marker.mark, annotation.groups) if any(group))
     if not groups:
         remark(annotation.place, f"no evidence in '{annotation.id}'; read as an example without gold")
-    return Example(annotation.id, segments, annotation.label, _union(groups), parts.choices, groups)
-
-
-def _document_origins(
-    documents: Sequence[Sequence[str]], texts: Sequence[Sequence[str]]
-) -> Mapping[str, tuple[int, int]]:
-    """The segment of each document, and the character at which the document begins in it."""
-    origins: dict[str, tuple[int, int]] = {}
-    for segment, (docids, joined) in enumerate(zip(documents, texts, strict=True)):
-        start = 0
-        for docid, text in zip(docids, joined, strict=True):
-            origins[docid] = segment, start
-            start += len(text) + 1
-    return origins
-
-
-def _union(groups: tuple[Rationale, ...]) -> Rationale | None:
-    if len(groups) < 2:
-        return groups[0] if groups else None  # the same object: there may be a million in memory
-    return tuple(merge(chain(*spans)) for spans in zip(*groups, strict=True))
+    gold = groups[0] if groups else None  # the same object: there may be a million in memory
+    if len(groups) > 1:
+        gold = tuple(merge(chain(*spans)) for spans in zip(*groups, strict=True))
+    return Example(annotation.id, tuple(segments), annotation.label, gold, parts.choices, groups)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,27 +181,25 @@ class _EvidenceMarker:
     def mark(self, group: Sequence[Evidence]) -> Rationale:
         """The spans of a group in each segment."""
         spans: list[list[CharSpan]] = [[] for _ in range(self.segments)]
-        for evidence in group:
-            if evidence.docid not in self.origins:
-                raise UserError(f"evidence in document {short(evidence.docid)}, which is not among its own")
-            segment, origin = self.origins[evidence.docid]
-            start, end = self._span(evidence)
+        for docid, first, last, quoted in group:
+            if docid not in self.origins:
+                raise UserError(f"evidence in document {short(docid)}, which is not among its own")
+            document = self.documents[docid]
+            if last > len(document):
+                raise UserError(
+                    f"evidence to token {last}, but document {short(docid)} has {len(document)} tokens"
+                )
+            start, end = document.span(first, last)
+            marked = document.text[start:end].replace("\n", " ")
+            if not marked:  # the published test file of Movies has twenty of these
+                remark(self.place, f"evidence at token {first} of {short(docid)} is empty; it marks nothing")
+                continue
+            if quoted not in (None, marked):
+                remark(
+                    self.place, f"evidence text {short(quoted)} is {short(marked)} at its tokens, which count"
+                )
+            start, end = self.locate(document, first, last)
             if start < end:
+                segment, origin = self.origins[docid]
                 spans[segment].append((origin + start, origin + end))
         return tuple(merge(marked) for marked in spans)
-
-    def _span(self, evidence: Evidence) -> CharSpan:
-        docid, first, last, quoted = evidence
-        document = self.documents[docid]
-        if last > len(document):
-            raise UserError(
-                f"evidence to token {last}, but document {short(docid)} has {len(document)} tokens"
-            )
-        start, end = document.span(first, last)
-        marked = document.text[start:end].replace("\n", " ")
-        if not marked:  # the published test file of Movies has twenty of these
-            remark(self.place, f"evidence at token {first} of {short(docid)} is empty; it marks nothing")
-            return start, start
-        if quoted not in (None, marked):
-            remark(self.place, f"evidence text {short(quoted)} is {short(marked)} at its tokens, which count")
-        return self.locate(document, first, last)

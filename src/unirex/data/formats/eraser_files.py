@@ -54,46 +54,34 @@ def read_annotations(path: Path, seen: dict[str, str]) -> Iterator[Annotation]:
     """The annotations of a file; `seen` maps the ids read so far, from all files, to their places."""
     for place, row in read_rows(path):
         with row_at(place):
-            annotation = _annotation(place, row)
-            name = annotation.id
+            _remark_unknown(place, row, ANNOTATION_KEYS, "an annotation")
+            name = _field(row, "annotation_id", str)
+            groups = tuple(_group(place, group) for group in _field(row, "evidences", list))
+            docids: list[str] = [] if row.get("docids") is None else _field(row, "docids", list)
+            if not all(isinstance(docid, str) for docid in docids):
+                raise UserError(f"'docids' must be a list of texts, not {short(docids)}")
+            docids = [*docids, *(evidence.docid for group in groups for evidence in group)]
+            about = tuple(dict.fromkeys(docids)) or (name,)
+            query, label = _field(row, "query", str, blank=True), _field(row, "classification", str)
             if name in seen:
                 raise UserError(f"duplicate annotation_id '{name}', first at {seen[name]}; make ids unique")
             seen[name] = place
             note_place(place, name)
-            yield annotation
-
-
-def _annotation(place: str, row: dict[str, Any]) -> Annotation:
-    _remark_unknown(place, row, ANNOTATION_KEYS, "an annotation")
-    name = _field(row, "annotation_id", str)
-    groups = tuple(_group(place, group) for group in _field(row, "evidences", list))
-    docids = dict.fromkeys([*_docids(row), *(evidence.docid for group in groups for evidence in group)])
-    query, label = _field(row, "query", str, blank=True), _field(row, "classification", str)
-    return Annotation(place, name, query, intern(label), tuple(docids) or (name,), groups)
-
-
-def _docids(row: dict[str, Any]) -> list[str]:
-    if row.get("docids") is None:
-        return []
-    docids = _field(row, "docids", list)
-    if not all(isinstance(docid, str) for docid in docids):
-        raise UserError(f"'docids' must be a list of texts, not {short(docids)}")
-    return docids
+            yield Annotation(place, name, query, intern(label), about, groups)
 
 
 def _group(place: str, group: object) -> tuple[Evidence, ...]:
-    if not isinstance(group, list) or not all(isinstance(evidence, dict) for evidence in group):
+    if not isinstance(group, list) or not all(isinstance(row, dict) for row in group):
         raise UserError(f"'evidences' must be a list of groups, lists of objects; one is {short(group)}")
-    return tuple(_evidence(place, evidence) for evidence in group)
-
-
-def _evidence(place: str, row: dict[str, Any]) -> Evidence:
-    _remark_unknown(place, row, EVIDENCE_KEYS, "evidence")
-    start, end = _field(row, "start_token", int), _field(row, "end_token", int)
-    if not 0 <= start <= end:
-        raise UserError(f"evidence from token {start} to {end}; start must be 0 or more and at most end")
-    text = None if row.get("text") is None else _field(row, "text", str, blank=True)
-    return Evidence(_field(row, "docid", str), start, end, text)
+    evidences: list[Evidence] = []
+    for row in group:
+        _remark_unknown(place, row, EVIDENCE_KEYS, "evidence")
+        start, end = _field(row, "start_token", int), _field(row, "end_token", int)
+        if not 0 <= start <= end:
+            raise UserError(f"evidence from token {start} to {end}; start must be 0 or more and at most end")
+        text = None if row.get("text") is None else _field(row, "text", str, blank=True)
+        evidences.append(Evidence(_field(row, "docid", str), start, end, text))
+    return tuple(evidences)
 
 
 def _field(row: dict[str, Any], name: str, kind: type[Field], *, blank: bool = False) -> Field:
@@ -161,18 +149,17 @@ class Documents:
     def text(self, docid: str) -> str:
         """The text of a document, always the same string."""
         if docid not in self._texts:
-            self._texts[docid] = self._read(docid)
+            path = self.place / docid
+            # Never outside of the folder: an id with a slash is not a file of it, even if the path exists.
+            if self.place.suffix or Path(docid).name != docid or not (exists(path) and path.is_file()):
+                raise UserError(
+                    f"document {short(docid)} is not in {self.place}; add it or correct the docid"
+                )
+            self._texts[docid] = sentences_of_file(_read_utf8(path))
         text = self._texts[docid]
         if not text or text.isspace():
             raise UserError(f"document {short(docid)} in {self.place} is empty; give it some text")
         return text
-
-    def _read(self, docid: str) -> str:
-        path = self.place / docid
-        # Never outside of the folder: an id with a slash is not a file of it, even if the path exists.
-        if self.place.suffix or Path(docid).name != docid or not (exists(path) and path.is_file()):
-            raise UserError(f"document {short(docid)} is not in {self.place}; add it or correct the docid")
-        return sentences_of_file(_read_utf8(path))
 
 
 def sentences_of_file(text: str) -> str:

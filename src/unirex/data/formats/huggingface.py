@@ -49,9 +49,17 @@ def read(
     _check_splits(source, splits, columns)
     records: list[DatasetRecord] = []
     for split, data in splits.items():
-        part = list(_records(source, split, data, columns, rationale_format))
-        check_ids((record.place, record.example.id) for record in part)
-        records += part
+        title = "-".join(part for part in (Path(source).name, split) if part)
+        first = len(records)
+        for number, row in enumerate(_rows(source, data, columns), 1):
+            place = f"{source}: {split} row {number}" if split else f"{source}: row {number}"
+            with row_at(place):
+                name = f"{title}-{number}"
+                example = read_example(row, columns, default_id=name, rationale_format=rationale_format)
+                given_split = optional(row, columns.split) or split or None
+                row_split = None if given_split is None else split_name(given_split)
+                records.append(DatasetRecord(place, row_split, example))
+        check_ids((record.place, record.example.id) for record in records[first:])
     if not records:
         raise UserError(f"{source}: there are no rows in it; it needs at least one")
     return records
@@ -65,20 +73,19 @@ def _open(source: str | Path) -> dict[str, Dataset]:
             f"{source}: reading it takes the datasets library; pip install 'unirex[datasets]'"
         ) from None
     with _library_errors(source, "cannot be opened"):
-        found = datasets.load_from_disk(str(source)) if isinstance(source, Path) else _from_hub(source)
+        if isinstance(source, Path):
+            found = datasets.load_from_disk(str(source))
+        else:
+            match = HUB_ID.fullmatch(source)
+            if not match:
+                raise UserError(
+                    f"'{source}' is no id on the Hub; write owner/name or owner/name:configuration"
+                )
+            found = datasets.load_dataset(match["id"], match["configuration"])
     # Without format: a dataset may be saved to give NumPy arrays or torch tensors.
     if isinstance(found, datasets.DatasetDict):
         return {str(split): data.with_format(None) for split, data in found.items()}
     return {NO_SPLIT: found.with_format(None)}
-
-
-def _from_hub(source: str) -> Dataset:
-    from datasets import load_dataset
-
-    match = HUB_ID.fullmatch(source)
-    if not match:
-        raise UserError(f"'{source}' is no id on the Hub; write owner/name or owner/name:configuration")
-    return load_dataset(match["id"], match["configuration"])
 
 
 @contextmanager
@@ -107,27 +114,19 @@ def _check_splits(source: str | Path, splits: Mapping[str, Dataset], columns: Co
         )
 
 
-def _records(
-    source: str | Path, split: str, data: Dataset, columns: Columns, rationale_format: RationaleFormat
-) -> Iterator[DatasetRecord]:
-    title = "-".join(part for part in (Path(source).name, split) if part)
-    for number, row in enumerate(_rows(source, data, columns), 1):
-        place = f"{source}: {split} row {number}" if split else f"{source}: row {number}"
-        with row_at(place):
-            name = f"{title}-{number}"
-            example = read_example(row, columns, default_id=name, rationale_format=rationale_format)
-            given_split = optional(row, columns.split) or split or None
-            yield DatasetRecord(place, None if given_split is None else split_name(given_split), example)
-
-
 def _rows(source: str | Path, data: Dataset, columns: Columns) -> Iterator[dict[str, object]]:
     """The used columns of each row, read from disk one row at a time."""
-    classes = _class_names(data)
+    from datasets import ClassLabel
+
+    classes = {name: kind.names for name, kind in data.features.items() if isinstance(kind, ClassLabel)}
     used = _used_columns(source, data, columns)
     with _library_errors(source, "cannot be read"):
         for row in data.select_columns(used):
             for column in classes.keys() & row.keys():
-                row[column] = _class_name(row[column], classes[column])
+                number, names = row[column], classes[column]
+                # -1 stands for a label that is not published.
+                known = isinstance(number, int) and 0 <= number < len(names)
+                row[column] = names[number] if known else None
             yield row
 
 
@@ -147,14 +146,3 @@ def _used_columns(source: str | Path, data: Dataset, columns: Columns) -> list[s
         columns.groups,
     )
     return [*dict.fromkeys((*texts, columns.label, *(name for name in others if name in present)))]
-
-
-def _class_names(data: Dataset) -> dict[str, list[str]]:
-    from datasets import ClassLabel
-
-    return {name: kind.names for name, kind in data.features.items() if isinstance(kind, ClassLabel)}
-
-
-def _class_name(number: object, known: list[str]) -> object:
-    """The name of a class; None for -1, which stands for a label that is not published."""
-    return known[number] if isinstance(number, int) and 0 <= number < len(known) else None

@@ -10,15 +10,19 @@ from pathlib import Path
 from typing import Any
 
 from unirex.data.example import CharSpan, Label
-from unirex.data.formats.annotators import (
+from unirex.data.formats.annotation import (
     Aggregation,
     AnnotatorAnswer,
+    Offsets,
+    Unit,
     agree,
     annotated_record,
+    char_spans,
     check_aggregation,
+    check_offsets,
+    unit_matters,
 )
 from unirex.data.formats.label_studio_tasks import JsonDict, labeling_config, tasks
-from unirex.data.formats.offsets import Offsets, Unit, char_spans, check_offsets, unit_matters
 from unirex.data.formats.table import Columns, DatasetRecord, column_names, required
 from unirex.data.rationales import merge
 from unirex.data.rows import read_lines
@@ -39,7 +43,7 @@ def read(
     check_offsets(offsets)
     exported = _load(path)
     with at(path):
-        project = Project(columns, annotators, offsets, find_controls(exported, columns))
+        project = Project(columns, annotators, offsets, *find_controls(exported, columns))
     records: list[DatasetRecord] = []
     for number, task in enumerate(exported, 1):
         task_id = task.get("id") if isinstance(task, dict) else None
@@ -67,32 +71,22 @@ def _load(path: Path) -> list[object]:
     return exported
 
 
-@dataclass(frozen=True, slots=True)
-class Controls:
-    """Names of the tags whose results are marks, and of those whose results are the class."""
+def find_controls(tasks: Iterable[object], columns: Columns) -> tuple[frozenset[str], frozenset[str]]:
+    """The tags whose results are marks, and those whose results are the class.
 
-    marking: frozenset[str]
-    choosing: frozenset[str]  # empty: the class is a column of the data
-
-
-def find_controls(tasks: Iterable[object], columns: Columns) -> Controls:
-    """The tags that `columns` names, or else the only ones there are."""
+    They are the ones that `columns` names, or else the only ones there are.
+    """
+    results: list[JsonDict] = []
+    for task in tasks:
+        with suppress(UserError):  # malformed tasks are reported when they are read
+            for annotation in _object_list(_as_object(task, "a task"), "annotations"):
+                results += _object_list(annotation, "result")
     names: dict[str, dict[str, None]] = {"labels": {}, "choices": {}}  # by type, in order of appearance
-    for result in _all_results(tasks):
+    for result in results:
         kind = str(result.get("type"))
         if kind in names and not _is_per_region(result):
             names[kind][str(result.get("from_name"))] = None
-    return Controls(
-        _marking_controls([*names["labels"]], columns), _choosing_controls([*names["choices"]], columns)
-    )
-
-
-def _all_results(tasks: Iterable[object]) -> Iterator[JsonDict]:
-    """The results of all well-formed tasks; malformed ones are reported when they are read."""
-    for task in tasks:
-        with suppress(UserError):
-            for annotation in _object_list(_as_object(task, "a task"), "annotations"):
-                yield from _object_list(annotation, "result")
+    return _marking_controls([*names["labels"]], columns), _choosing_controls([*names["choices"]], columns)
 
 
 def _marking_controls(present: list[str], columns: Columns) -> frozenset[str]:
@@ -125,7 +119,8 @@ class Project:
     columns: Columns
     annotators: Aggregation
     offsets: Offsets
-    controls: Controls
+    marking: frozenset[str]  # names of the tags whose results are marks
+    choosing: frozenset[str]  # and of those whose results are the class; empty: it is a column of the data
 
     def read(self, task: JsonDict, place: str, name: str) -> Iterator[DatasetRecord]:
         """The record of a task; none if all annotators skipped it."""
@@ -143,7 +138,7 @@ class Project:
             return
         segments = tuple(texts.values())
         consensus = agree(answers, how=self.annotators, segments=segments, place=place)
-        if not self.controls.choosing:
+        if not self.choosing:
             consensus = consensus._replace(label=self._label_column(data))
         if consensus.label is None:
             raise UserError("nobody chose a class; choose one in Label Studio, or remove the task")
@@ -155,15 +150,50 @@ class Project:
             raise UserError("nobody annotated the task; annotate it, or export annotated tasks only")
         answers: list[AnnotatorAnswer] = []
         for number, annotation in enumerate(annotations, 1):
-            who = f"annotator {_person(annotation.get('completed_by'), number)}"
+            # An export names a person by a number or, with details, by an object; an import by nothing.
+            person = annotation.get("completed_by")
+            if isinstance(person, dict):
+                person = person.get("email") or person.get("id")
+            who = f"annotator {number if person is None else person}"
             if annotation.get("was_cancelled"):
                 remark(place, f"{who} skipped the task; this annotation is left out")
             else:
-                answers.append(_answer(annotation, who, texts, self.controls, self.offsets, place))
+                answers.append(self._answer(annotation, who, texts, place))
         # Without a single mark, the project may not have asked for any.
         if not any(any(answer.marking or ()) for answer in answers):
             return [replace(answer, marking=None) for answer in answers]
         return answers
+
+    def _answer(
+        self, annotation: JsonDict, who: str, texts: Mapping[str, str], place: str
+    ) -> AnnotatorAnswer:
+        """The class and marks of one person; `texts` are the segments by column."""
+        marks: dict[str, list[CharSpan]] = {name: [] for name in texts}
+        chosen: list[object] = []
+        for result in _object_list(annotation, "result"):
+            kind, control = result.get("type"), str(result.get("from_name"))
+            if kind in HTML_MARKS:
+                raise UserError(
+                    f"marks of type '{kind}' are places in HTML; mark a <Text> with <Labels> instead"
+                )
+            if kind == "labels" and control in self.marking:
+                name = _marked_column(result, texts)
+                marks[name] += _spans(_value(result), texts[name], self.offsets, place)
+            elif kind == "choices" and control in self.choosing and not _is_per_region(result):
+                choices = _value(result).get("choices")
+                if not isinstance(choices, list):
+                    raise UserError(f"'choices' must be a list, not {type(choices).__name__}")
+                chosen += choices
+            else:
+                remark(place, f"a result of type '{kind}' from '{control}' is not read")
+        if len(chosen) > 1:
+            raise UserError(f"{who} chose {len(chosen)} classes ({', '.join(map(str, chosen))}); choose one")
+        return AnnotatorAnswer(
+            who,
+            label=check_label(chosen[0], column="choices") if chosen else None,
+            marking=tuple(merge(spans) for spans in marks.values()),
+            decisive=annotation.get("ground_truth") is True,
+        )
 
     def _label_column(self, data: JsonDict) -> Label:
         column = self.columns.label
@@ -173,45 +203,6 @@ class Project:
                 f"in Label Studio, or name the column that holds it (there are {', '.join(map(str, data))})"
             )
         return check_label(data[column], column=column)
-
-
-def _person(completed_by: object, number: int) -> object:
-    """An export names a person by a number or, with details, by an object; an import by nothing."""
-    if isinstance(completed_by, dict):
-        completed_by = completed_by.get("email") or completed_by.get("id")
-    return number if completed_by is None else completed_by
-
-
-def _answer(
-    annotation: JsonDict,
-    who: str,
-    texts: Mapping[str, str],
-    controls: Controls,
-    offsets: Offsets,
-    place: str,
-) -> AnnotatorAnswer:
-    """The class and marks of one person; `texts` are the segments by column."""
-    marks: dict[str, list[CharSpan]] = {name: [] for name in texts}
-    chosen: list[object] = []
-    for result in _object_list(annotation, "result"):
-        kind, control = result.get("type"), str(result.get("from_name"))
-        if kind in HTML_MARKS:
-            raise UserError(f"marks of type '{kind}' are places in HTML; mark a <Text> with <Labels> instead")
-        if kind == "labels" and control in controls.marking:
-            name = _marked_column(result, texts)
-            marks[name] += _spans(_value(result), texts[name], offsets, place)
-        elif kind == "choices" and control in controls.choosing and not _is_per_region(result):
-            chosen += _choices(_value(result))
-        else:
-            remark(place, f"a result of type '{kind}' from '{control}' is not read")
-    if len(chosen) > 1:
-        raise UserError(f"{who} chose {len(chosen)} classes ({', '.join(map(str, chosen))}); choose one")
-    return AnnotatorAnswer(
-        who,
-        label=check_label(chosen[0], column="choices") if chosen else None,
-        marking=tuple(merge(spans) for spans in marks.values()),
-        decisive=annotation.get("ground_truth") is True,
-    )
 
 
 def _is_per_region(result: JsonDict) -> bool:
@@ -229,13 +220,6 @@ def _marked_column(result: JsonDict, texts: Mapping[str, str]) -> str:
         if name in texts:
             return name
     raise UserError(f"{unknown('text', shown[0], texts)} Give each <Text> the name of its column.")
-
-
-def _choices(value: JsonDict) -> list[object]:
-    chosen = value.get("choices")
-    if not isinstance(chosen, list):
-        raise UserError(f"'choices' must be a list, not {type(chosen).__name__}")
-    return chosen
 
 
 def _spans(value: JsonDict, text: str, offsets: Offsets, place: str) -> tuple[CharSpan, ...]:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import repeat
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import quoteattr
 
 from unirex.data.example import Example, Label, Rationale
 from unirex.errors import UserError
+
+if TYPE_CHECKING:
+    from unirex.explanation import Explanation
 
 JsonDict = dict[str, Any]
 
@@ -18,32 +21,10 @@ RESERVED = ("id", "split")  # columns of a task's data beside the texts
 NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-class SpanLike(Protocol):
-    """A span of characters in one segment."""
-
-    @property
-    def start(self) -> int: ...  # noqa: D102
-    @property
-    def end(self) -> int: ...  # noqa: D102
-    @property
-    def segment(self) -> int: ...  # noqa: D102
-
-
-class Explained(Protocol):
-    """A prediction with its rationale, such as a `unirex.Explanation`."""
-
-    @property
-    def label(self) -> Label: ...  # noqa: D102
-    @property
-    def probabilities(self) -> Mapping[Label, float]: ...  # noqa: D102
-    @property
-    def spans(self) -> Sequence[SpanLike]: ...  # noqa: D102
-
-
 def tasks(
     examples: Iterable[Example],
     *,
-    explanations: Iterable[Explained] | None = None,
+    explanations: Iterable[Explanation] | None = None,
     segments: Sequence[str] = ("text",),
     split: str | None = None,
     model_version: str = "unirex",
@@ -55,7 +36,7 @@ def tasks(
     marks and a class that an annotator starts from. Labels become text, the only type Label Studio has.
     """
     _check_names(segments)
-    explained: Iterable[Explained | None] = repeat(None) if explanations is None else explanations
+    explained: Iterable[Explanation | None] = repeat(None) if explanations is None else explanations
     try:
         pairs = list(zip(examples, explained, strict=explanations is not None))
     except ValueError:
@@ -69,21 +50,22 @@ def tasks(
 def labeling_config(labels: Iterable[Label], segments: Sequence[str] = ("text",)) -> str:
     """The labelling interface (XML) of a project with these classes and text columns."""
     _check_names(segments)
-    choices = "".join(f"\n    <Choice value={_attribute(str(label))}/>" for label in labels)
-    shown = "".join(_text_tags(name, segments) for name in segments)
+    choices = shown = ""
+    for label in labels:
+        if NOT_IN_XML.search(str(label)):
+            raise UserError(f"label {str(label)!r} holds a character that XML cannot; rename it")
+        choices += f"\n    <Choice value={quoteattr(str(label))}/>"
+    for name in segments:
+        shown += (
+            f'  <Labels name="{_marking_control(name, segments)}" toName="{name}">\n'
+            f'    <Label value="{MARKING}"/>\n  </Labels>\n'
+            f'  <Text name="{name}" value="${name}"/>\n'
+        )
     # Without pre-wrap, runs of blanks are collapsed, also in the text exported with a mark.
     return (
         "<View>\n  <Style>.htx-text { white-space: pre-wrap; }</Style>\n"
         f'{shown}  <Choices name="{CHOOSING}" toName="{segments[0]}" choice="single" required="true">'
         f"{choices}\n  </Choices>\n</View>\n"
-    )
-
-
-def _text_tags(name: str, segments: Sequence[str]) -> str:
-    return (
-        f'  <Labels name="{_marking_control(name, segments)}" toName="{name}">\n'
-        f'    <Label value="{MARKING}"/>\n  </Labels>\n'
-        f'  <Text name="{name}" value="${name}"/>\n'
     )
 
 
@@ -103,30 +85,31 @@ def _check_names(segments: Sequence[str]) -> None:
             )
 
 
-def _attribute(value: str) -> str:
-    if NOT_IN_XML.search(value):
-        raise UserError(f"label {value!r} holds a character that XML cannot; rename it")
-    return quoteattr(value)
-
-
 def _task(
     number: int,
     example: Example,
-    explanation: Explained | None,
+    explanation: Explanation | None,
     segments: Sequence[str],
     split: str | None,
     model_version: str,
 ) -> JsonDict:
     texts = _texts(example, segments)
+    markings: Sequence[Rationale | None] = example.groups or (example.rationale,)
+    if example.label is None and example.rationale is None:
+        markings = ()
     task: JsonDict = {
         "data": {"id": example.id, **texts, **({} if split is None else {"split": split})},
         "annotations": [
             {"result": _result(example.label, marking, texts, f"t{number}-a{annotation}")}
-            for annotation, marking in enumerate(_markings(example), 1)
+            for annotation, marking in enumerate(markings, 1)
         ],
     }
     if explanation is not None:
-        result = _result(explanation.label, _marking_of(explanation, len(texts)), texts, f"t{number}-p")
+        predicted = tuple(
+            tuple((span.start, span.end) for span in explanation.spans if span.segment == segment)
+            for segment in range(len(texts))
+        )
+        result = _result(explanation.label, predicted, texts, f"t{number}-p")
         score = explanation.probabilities[explanation.label]
         task["predictions"] = [{"model_version": model_version, "score": score, "result": result}]
     return task
@@ -140,19 +123,6 @@ def _texts(example: Example, segments: Sequence[str]) -> dict[str, str]:
             f"example {example.id} has {len(example.segments)} segments, but {len(segments)} names were given"
         )
     return dict(zip(segments, example.segments, strict=True))
-
-
-def _markings(example: Example) -> Sequence[Rationale | None]:
-    if example.label is None and example.rationale is None:
-        return ()
-    return example.groups or (example.rationale,)
-
-
-def _marking_of(explanation: Explained, segments: int) -> Rationale:
-    return tuple(
-        tuple((mark.start, mark.end) for mark in explanation.spans if mark.segment == number)
-        for number in range(segments)
-    )
 
 
 def _result(

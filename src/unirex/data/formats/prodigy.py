@@ -30,7 +30,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from unirex.data.example import CharSpan, Label
-from unirex.data.formats.annotators import (
+from unirex.data.formats.annotation import (
     Aggregation,
     AnnotatorAnswer,
     agree,
@@ -67,21 +67,21 @@ def read(path: Path, *, columns: Columns, annotators: Aggregation = "union") -> 
     check_aggregation(annotators)
     if len(column_names(columns.text, ())) > 1:
         raise UserError(f"{path}: Prodigy marks one text a line; name one text column, not '{columns.text}'")
-    lines = list(_read_lines(path, columns))
+    lines: list[ProdigyAnswer] = []
+    groups: dict[tuple[str, str], list[ProdigyAnswer]] = {}
+    for number, (place, row) in enumerate(read_rows(path), 1):
+        with row_at(place):
+            who = row.get("_annotator_id") or row.get("_session_id") or f"line {number}"
+            line = _read_line(place, row, str(who), columns)
+            lines.append(line)
+            groups.setdefault((line.text, str(line.row.get("_input_hash"))), []).append(line)
     opposite = _opposites(lines)
     records: list[DatasetRecord] = []
-    for number, group in enumerate(_group_by_text(lines), 1):
+    for number, group in enumerate(groups.values(), 1):
         with row_at(group[0].place):
             records += _record(group, columns, opposite, annotators, f"{path.stem}-{number}")
     check_ids((record.place, record.example.id) for record in records)
     return records
-
-
-def _read_lines(path: Path, columns: Columns) -> Iterator[ProdigyAnswer]:
-    for number, (place, row) in enumerate(read_rows(path), 1):
-        with row_at(place):
-            who = row.get("_annotator_id") or row.get("_session_id") or f"line {number}"
-            yield _read_line(place, row, str(who), columns)
 
 
 def _read_line(place: str, row: dict[str, object], who: str, columns: Columns) -> ProdigyAnswer:
@@ -93,7 +93,9 @@ def _read_line(place: str, row: dict[str, object], who: str, columns: Columns) -
     line = ProdigyAnswer(place, {**meta, **row} if isinstance(meta, dict) else row, text, who)
     if answer == "accept":
         return replace(line, counts=True, label=_label(row, columns), marks=_marks(row, text, place))
-    if answer == "reject" and _asks_yes_or_no(row, columns):
+    view = row.get("_view_id")
+    yes_or_no = view == "classification" or (view is None and not row.keys() & {"spans", "accept"})
+    if answer == "reject" and yes_or_no and optional(row, columns.label) is not None:
         denied = check_label(row[columns.label], column=columns.label)
         return replace(line, counts=True, denied=denied)
     remark(place, f"the answer is {answer}; the line is left out")
@@ -124,13 +126,6 @@ def _marks(row: TableRow, text: str, place: str) -> tuple[CharSpan, ...] | None:
     return parse_rationale(pairs, text, format="characters")
 
 
-def _asks_yes_or_no(row: TableRow, columns: Columns) -> bool:
-    if optional(row, columns.label) is None:
-        return False
-    view = row.get("_view_id")
-    return view == "classification" or (view is None and not row.keys() & {"spans", "accept"})
-
-
 def _opposites(lines: Sequence[ProdigyAnswer]) -> dict[Label, Label]:
     """The class that a "no" to another class means; empty if there are more than two."""
     named = (label for line in lines for label in (line.label, line.denied) if label is not None)
@@ -138,13 +133,6 @@ def _opposites(lines: Sequence[ProdigyAnswer]) -> dict[Label, Label]:
     if len(classes) == 1:
         return {classes[0]: f"not {classes[0]}"}
     return {classes[0]: classes[1], classes[1]: classes[0]} if len(classes) == 2 else {}
-
-
-def _group_by_text(lines: Sequence[ProdigyAnswer]) -> list[list[ProdigyAnswer]]:
-    groups: dict[tuple[str, str], list[ProdigyAnswer]] = {}
-    for line in lines:
-        groups.setdefault((line.text, str(line.row.get("_input_hash"))), []).append(line)
-    return list(groups.values())
 
 
 def _record(

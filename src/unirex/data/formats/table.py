@@ -120,20 +120,7 @@ def stream_records(
     """
     path, columns = Path(path), columns or Columns()
     check_file(path, suffixes=TABLES)  # now, not on the first iteration
-    return _stream(path, columns, rationale_format)
-
-
-def _stream(path: Path, columns: Columns, rationale_format: RationaleFormat) -> Iterator[DatasetRecord]:
-    present: dict[str, None] = {}  # an ordered set of the columns seen
-    for number, (place, row) in enumerate(read_rows(path), 1):
-        present.update(dict.fromkeys(row))
-        if number == 1 and not _columns_vary(path):
-            check_columns(path, columns, present)
-        with row_at(place):
-            name = f"{path.stem}-{number}"
-            example = read_example(row, columns, default_id=name, rationale_format=rationale_format)
-            yield DatasetRecord(place, row_split(row, columns), example)
-    check_columns(path, columns, present)
+    return _stream(path, columns, rationale_format, labelled=True)
 
 
 def read_inputs(
@@ -150,25 +137,27 @@ def read_inputs(
         if len(column_names(columns.text, ())) > 1:
             raise UserError(f"{path}: has no columns, but '{columns.text}' are asked for; write a table")
         columns = Columns()
-    return _stream_inputs(path, columns, rationale_format)
+    return _stream(path, columns, rationale_format, labelled=False)
 
 
-def _stream_inputs(
-    path: Path, columns: Columns, rationale_format: RationaleFormat
+def _stream(
+    path: Path, columns: Columns, rationale_format: RationaleFormat, *, labelled: bool
 ) -> Iterator[DatasetRecord]:
+    """The records of a dataset (`labelled`), or of inputs to predict, which have no splits."""
+    columns_vary = path.suffix.lower() in (".jsonl", ".ndjson")
+    present: dict[str, None] = {}  # an ordered set of the columns seen
     for number, (place, row) in enumerate(read_rows(path), 1):
-        if number == 1 and not _columns_vary(path):
-            check_columns(path, columns, row)
+        present.update(dict.fromkeys(row))
+        if number == 1 and not columns_vary:
+            check_columns(path, columns, present)
         with row_at(place):
+            name = f"{path.stem}-{number}" if labelled else place
             example = read_example(
-                row, columns, default_id=place, rationale_format=rationale_format, labelled=False
+                row, columns, default_id=name, rationale_format=rationale_format, labelled=labelled
             )
-            yield DatasetRecord(place, None, example)
-
-
-def _columns_vary(path: Path) -> bool:
-    """Whether the rows of a file in this format may have different columns."""
-    return path.suffix.lower() in (".jsonl", ".ndjson")
+            yield DatasetRecord(place, row_split(row, columns) if labelled else None, example)
+    if labelled:
+        check_columns(path, columns, present)
 
 
 def check_columns(path: Path, columns: Columns, present: Collection[str]) -> None:
@@ -225,10 +214,14 @@ def read_example(
     texts = _texts(row, column_names(columns.text, row))
     choices = parse_choices(optional(row, columns.choices), column=columns.choices)
     given_id = optional(row, columns.id)
+    label = None
+    if labelled or optional(row, columns.label) is not None:
+        label = check_label(required(row, columns.label), column=columns.label)
+        label = label if choices is None else resolve_choice(label, choices, column=columns.label)
     return Example(
         id=default_id if given_id is None else str(given_id),
         segments=tuple(texts.values()),
-        label=_label(row, columns, choices, labelled),
+        label=label,
         rationale=_rationale(row, columns, texts, rationale_format),
         choices=choices,
         groups=_groups(optional(row, columns.groups), texts),
@@ -245,14 +238,6 @@ def _texts(row: TableRow, columns: Sequence[str]) -> dict[str, str]:
     if not any(text.strip() for text in texts.values()):
         raise UserError(f"all of {', '.join(columns)} are empty; give one some text or remove the row")
     return texts
-
-
-def _label(row: TableRow, columns: Columns, choices: tuple[str, ...] | None, labelled: bool) -> Label | None:
-    value = required(row, columns.label) if labelled else optional(row, columns.label)
-    if value is None and not labelled:
-        return None
-    label = check_label(value, column=columns.label)
-    return label if choices is None else resolve_choice(label, choices, column=columns.label)
 
 
 def _rationale(
