@@ -1,4 +1,4 @@
-"""Deletion and insertion: areas against NumPy's own trapezoids."""
+"""Deletion and insertion areas against NumPy's own trapezoids; decision flips against a loop."""
 
 import math
 
@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unirex.metrics.curves import deletion_auc, insertion_auc
+from unirex.metrics.curves import deletion_auc, first_token_flips, flip_fraction, insertion_auc
 
 SHARE = st.floats(0, 1)
+DISTRIBUTION = st.lists(SHARE, min_size=3, max_size=3)
 
 
 @pytest.mark.parametrize("area", [deletion_auc, insertion_auc])
@@ -36,3 +37,36 @@ def test_a_text_without_tokens_has_no_curve():
 def test_a_curve_is_of_one_text():
     with pytest.raises(ValueError, match=r"\(1, 2\)"):
         deletion_auc(0.5, [[0.1, 0.2]])
+
+
+@given(DISTRIBUTION, st.lists(DISTRIBUTION, min_size=1, max_size=8))
+def test_the_fraction_is_that_of_the_first_change(full, deletion):
+    def answer(one):
+        return one.index(max(one))
+
+    changed = [number for number, one in enumerate(deletion, 1) if answer(one) != answer(full)]
+    assert flip_fraction(full, deletion) == (changed[0] / len(deletion) if changed else 1.0)
+    assert first_token_flips(full, deletion[0]) == (1.0 if changed and changed[0] == 1 else 0.0)
+
+
+def test_it_is_the_answer_that_counts_not_its_probability():
+    assert first_token_flips([0.9, 0.1], [0.51, 0.49]) == 0
+    assert first_token_flips([0.4, 0.3, 0.3], [0.3, 0.4, 0.3]) == 1
+
+
+def test_a_change_that_is_taken_back_counts():
+    assert flip_fraction([0.9, 0.1], [[0.4, 0.6], [0.9, 0.1]]) == 0.5
+
+
+def test_a_text_without_tokens_never_flips():
+    assert flip_fraction([0.9, 0.1], []) == 1
+    assert flip_fraction([0.9, 0.1], np.zeros((0, 2))) == 1
+
+
+def test_distributions_must_be_over_the_same_labels():
+    with pytest.raises(ValueError, match=r"\(2,\).*\(1, 3\)"):
+        flip_fraction([0.9, 0.1], [[0.2, 0.3, 0.5]])
+    with pytest.raises(ValueError, match=r"\(2,\).*\(1, 2\)"):
+        first_token_flips([0.9, 0.1], [[0.2, 0.8]])
+    with pytest.raises(ValueError, match=r"\(\)"):
+        flip_fraction(0.9, [0.1, 0.2])

@@ -28,13 +28,17 @@ BITS = st.sampled_from([0, 1])
 SCORES = st.one_of(st.sampled_from([-1.0, 0.0, 0.5]), st.floats(-1e6, 1e6))  # the first makes ties
 TOKENS = st.lists(st.tuples(SCORES, BITS), min_size=1, max_size=40)
 HARD = st.lists(st.tuples(BITS, BITS), min_size=1, max_size=40)
+MARKED = TOKENS.filter(lambda tokens: any(mark for _, mark in tokens))
+RANKINGS = (auprc, average_precision, token_f1_gold_size)
+SELECTIONS = (token_f1, token_precision, token_recall, token_f1_macro2)
 
 
-@given(TOKENS.filter(lambda tokens: any(mark for _, mark in tokens)))
-def test_auprc_is_the_trapezoid_area_of_scikit_learns_curve(tokens):
+@given(MARKED)
+def test_areas_are_those_of_scikit_learns_curve(tokens):
     scores, gold = np.array(tokens).T
     precision, recall, _ = precision_recall_curve(gold, scores)
     assert auprc(scores, gold) == pytest.approx(auc(recall, precision), abs=1e-12)
+    assert average_precision(scores, gold) == pytest.approx(average_precision_score(gold, scores), abs=1e-12)
 
 
 def test_auprc_of_a_perfect_ranking_is_one_and_of_one_big_tie_is_halfway_to_the_density():
@@ -47,18 +51,12 @@ def test_auprc_takes_infinite_scores_as_ranks():
     assert auprc([1.0, -math.inf, -math.inf], [0, 1, 0]) == auprc([2.0, 1.0, 1.0], [0, 1, 0])
 
 
-@pytest.mark.parametrize("metric", [auprc, average_precision, token_f1_gold_size])
+@pytest.mark.parametrize("metric", RANKINGS)
 def test_a_ranking_without_marks_is_not_a_score(metric):
     assert math.isnan(metric([0.1, 0.2], [0, 0]))
 
 
-@given(TOKENS.filter(lambda tokens: any(mark for _, mark in tokens)))
-def test_average_precision_is_scikit_learns(tokens):
-    scores, gold = np.array(tokens).T
-    assert average_precision(scores, gold) == pytest.approx(average_precision_score(gold, scores), abs=1e-12)
-
-
-@pytest.mark.parametrize("metric", [auprc, average_precision, token_f1_gold_size])
+@pytest.mark.parametrize("metric", RANKINGS)
 @given(tokens=TOKENS)
 def test_only_the_order_of_scores_matters(metric, tokens):
     scores, gold = np.array(tokens).T
@@ -73,13 +71,13 @@ def test_where_tokens_stand_does_not_matter_to_a_ranking(metric, tokens):
     np.testing.assert_equal(metric(*np.array(tokens[0]).T), metric(*np.array(tokens[1]).T))
 
 
-@pytest.mark.parametrize("metric", [token_f1, token_precision, token_recall, token_f1_macro2])
+@pytest.mark.parametrize("metric", SELECTIONS)
 @given(tokens=HARD.flatmap(lambda tokens: st.tuples(st.just(tokens), st.permutations(tokens))))
 def test_where_tokens_stand_does_not_matter_to_a_selection(metric, tokens):
     assert metric(*np.array(tokens[0]).T) == metric(*np.array(tokens[1]).T)
 
 
-@given(TOKENS.filter(lambda tokens: any(mark for _, mark in tokens)))
+@given(MARKED)
 def test_f1_at_gold_size_is_token_f1_of_as_many_tokens_as_are_marked(tokens):
     scores, gold = np.array(tokens).T
     by_rank = sorted(range(len(scores)), key=lambda number: (-scores[number], number))
@@ -93,10 +91,13 @@ def test_f1_at_gold_size_takes_the_leftmost_of_tied_tokens():
 
 
 @given(HARD)
-def test_token_precision_and_recall_are_scikit_learns(tokens):
+def test_selections_are_scored_as_by_scikit_learn(tokens):
     selected, gold = np.array(tokens).T
     assert token_precision(selected, gold) == pytest.approx(precision_score(gold, selected, zero_division=0))
     assert token_recall(selected, gold) == pytest.approx(recall_score(gold, selected, zero_division=0))
+    assert token_f1(selected, gold) == pytest.approx(f1_score(gold, selected, zero_division=0))
+    macro = f1_score(gold, selected, average="macro", zero_division=0)
+    assert token_f1_macro2(selected, gold) == pytest.approx(macro)
 
 
 def phrases(tokens):
@@ -153,19 +154,6 @@ def test_iou_f1_by_hand():
     assert iou_f1([0] * 8, gold) == iou_f1(gold, [0] * 8) == 0.0
 
 
-@given(HARD)
-def test_token_f1_is_scikit_learns_positive_class(tokens):
-    selected, gold = np.array(tokens).T
-    assert token_f1(selected, gold) == pytest.approx(f1_score(gold, selected, zero_division=0))
-
-
-@given(HARD)
-def test_token_f1_macro2_is_scikit_learns_macro_average(tokens):
-    selected, gold = np.array(tokens).T
-    expected = f1_score(gold, selected, average="macro", zero_division=0)
-    assert token_f1_macro2(selected, gold) == pytest.approx(expected)
-
-
 @pytest.mark.parametrize("marked", [1, 3, 7])
 def test_t7_everything_selected_gives_a_score_of_the_density_alone(marked):
     gold = np.arange(10) < marked
@@ -181,19 +169,7 @@ def test_scores_are_refused_where_a_selection_is_needed():
         token_f1(scores, [1, 0])
 
 
-@pytest.mark.parametrize(
-    "metric",
-    [
-        auprc,
-        average_precision,
-        token_f1_gold_size,
-        token_f1,
-        token_precision,
-        token_recall,
-        iou_f1,
-        token_f1_macro2,
-    ],
-)
+@pytest.mark.parametrize("metric", [*RANKINGS, *SELECTIONS, iou_f1])
 @pytest.mark.parametrize(
     ("scores", "gold", "message"),
     [

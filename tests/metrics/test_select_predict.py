@@ -40,7 +40,7 @@ def test_sufficiency_is_exactly_0_and_comprehensiveness_against_the_empty_text()
     values = example_values(FRESH)
     assert values["sufficiency"] == values["sufficiency@10"] == values["sufficiency_mean"] == 0.0
     assert values["comprehensiveness@10"] == values["comprehensiveness_mean"] == 0.5  # .75 - .25, raw
-    assert values["comprehensiveness"] == 0.25  # / (K + 1) = 2: the paper's halved value (SPEC D-5)
+    assert values["comprehensiveness"] == 0.25  # halved: spec/known-errors.md#d-5
     assert values["csd"] == 0.25
 
 

@@ -1,7 +1,7 @@
-"""How much a number would change with other examples: percentile bootstrap intervals.
+"""Percentile bootstrap intervals: how much a number would change with other examples.
 
 The examples are drawn again, with replacement, as many as there are; the interval holds the middle `level` of
-what the number comes to. It covers the choice of examples alone, not that of the training seed. From few
+the values of the draws. It covers the choice of examples alone, not that of the training seed. For few
 examples (below about 20) it is too narrow. One seed always draws the same examples, so intervals of several
 metrics or systems over the same examples rest on the same draws.
 """
@@ -12,20 +12,19 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from unirex.metrics.arrays import Floats, Ints
 
 LEVEL = 0.95
 DRAWS = 2000
-CELLS = 2_000_000  # draws × examples held at once: 16 MB of counts
+BLOCK_CELLS = 2_000_000  # draws × examples held at once: 16 MB of counts
 
 
 def bootstrap_interval(
     values: ArrayLike, *, level: float = LEVEL, draws: int = DRAWS, seed: int = 0
 ) -> tuple[Any, Any]:
-    """Where the mean would lie with other examples: (low, high).
+    """Bootstrap interval of a mean: (low, high).
 
     `values` [N] of one metric give two numbers, [N, M] of several give two arrays [M] from the same draws. An
     example without a value (NaN) is drawn like any other and left out of the mean; NaN if none has one.
@@ -37,27 +36,14 @@ def bootstrap_interval(
     given = np.asarray(values, dtype=np.float64)
     if given.ndim not in (1, 2):
         raise ValueError(f"values of shape {given.shape}; [N] or [N, M] are needed")
-    low, high = interval_of(bootstrap_means(given, draws=draws, seed=seed), level)
+    low, high = percentile_interval(bootstrap_means(given, draws=draws, seed=seed), level)
     return (low, high) if given.ndim == 2 else (float(low[0]), float(high[0]))
-
-
-def bootstrap_means(values: Floats, *, draws: int = DRAWS, seed: int = 0) -> Floats:
-    """The mean of each column of [N, M], or of the one of [N], in every draw: [draws, M]."""
-    columns = values if values.ndim == 2 else values[:, None]
-    absent = np.isnan(columns)
-    gaps = np.asarray(absent.any(axis=0))  # columns that lack a value
-    filled, present = np.where(absent, 0.0, columns), (~absent[:, gaps]).astype(np.float64)
-    found = [
-        _means(times.astype(np.float64), filled, gaps, present)
-        for times in resamples(len(columns), draws, seed)
-    ]
-    return np.concatenate(found) if found else np.full((0, columns.shape[1]), np.nan)
 
 
 def bootstrap_statistic(
     statistic: Callable[[Ints], float], n: int, *, level: float = LEVEL, draws: int = DRAWS, seed: int = 0
 ) -> tuple[float, float]:
-    """Where a number that is no mean would lie with other examples: (low, high).
+    """Bootstrap interval of a number that is not a mean over examples: (low, high).
 
     `statistic` takes how often each of the n examples counts [n].
 
@@ -69,8 +55,8 @@ def bootstrap_statistic(
     >>> 0 <= low < high < 0.3
     True
     """
-    found = [statistic(row) for times in resamples(n, draws, seed) for row in times]
-    return _one_interval(found, level)
+    values = [statistic(times) for block in resamples(n, draws, seed) for times in block]
+    return _single_interval(values, level)
 
 
 def bootstrap_counts(
@@ -81,10 +67,10 @@ def bootstrap_counts(
     draws: int = DRAWS,
     seed: int = 0,
 ) -> tuple[float, float]:
-    """`bootstrap_statistic` for a number that rests on counts alone, such as macro F1 on a confusion table.
+    """`bootstrap_statistic` for a number computed from counts alone, such as macro F1 of a confusion table.
 
-    Drawing examples again draws the counts of their kinds from a multinomial distribution, which costs the
-    same for ten examples and for a million. `statistic` takes counts of the shape of `counts`.
+    Drawing examples anew is drawing their counts from a multinomial distribution, so the time is the same for
+    ten examples and for a million. `statistic` takes counts of the shape of `counts`.
 
     >>> low, high = bootstrap_counts(lambda table: np.trace(table) / table.sum(), [[40, 10], [10, 40]])
     >>> 0.7 < low < 0.8 < high < 0.9
@@ -95,20 +81,37 @@ def bootstrap_counts(
     if not total:
         return float("nan"), float("nan")
     drawn = np.random.default_rng(seed).multinomial(total, table.ravel() / total, size=draws)
-    return _one_interval([statistic(row.reshape(table.shape)) for row in drawn], level)
+    return _single_interval([statistic(row.reshape(table.shape)) for row in drawn], level)
+
+
+def bootstrap_means(values: Floats, *, draws: int = DRAWS, seed: int = 0) -> Floats:
+    """The mean of each column of [N, M], or of the one of [N], in every draw: [draws, M]."""
+    columns = values if values.ndim == 2 else values[:, None]
+    absent = np.isnan(columns)
+    gaps = np.asarray(absent.any(axis=0))  # columns that lack a value
+    filled, present = np.where(absent, 0.0, columns), (~absent[:, gaps]).astype(np.float64)
+    means = [np.full((0, columns.shape[1]), np.nan)]  # all there is for no examples
+    for block in resamples(len(columns), draws, seed):
+        times = block.astype(np.float64)
+        counts = np.full((len(times), columns.shape[1]), float(len(columns)))
+        counts[:, gaps] = times @ present
+        with np.errstate(invalid="ignore"):  # 0 / 0 where a draw has no value at all
+            means.append((times @ filled) / counts)
+    return np.concatenate(means)
 
 
 def resamples(n: int, draws: int, seed: int) -> Iterator[Ints]:
     """How often each of n examples is drawn, block by block: [block, n], `draws` rows in all."""
-    chance = np.random.default_rng(seed)
-    block = max(1, CELLS // max(n, 1))
+    generator = np.random.default_rng(seed)
+    block = max(1, BLOCK_CELLS // max(n, 1))
     for start in range(0, draws if n else 0, block):
         rows = min(block, draws - start)
-        cells = chance.integers(n, size=(rows, n)) + n * np.arange(rows)[:, None]
+        # Each row counts in its own range of n numbers, so one `bincount` serves the block.
+        cells = generator.integers(n, size=(rows, n)) + n * np.arange(rows)[:, None]
         yield np.bincount(cells.ravel(), minlength=rows * n).reshape(rows, n)
 
 
-def interval_of(draws: Floats, level: float = LEVEL) -> tuple[Floats, Floats]:
+def percentile_interval(draws: Floats, level: float = LEVEL) -> tuple[Floats, Floats]:
     """The middle `level` of the draws [draws, M], column by column; NaN draws are left out."""
     if not 0 < level < 1:
         raise ValueError(f"level {level} must be between 0 and 1, such as 0.95")
@@ -120,13 +123,6 @@ def interval_of(draws: Floats, level: float = LEVEL) -> tuple[Floats, Floats]:
     return ends[0], ends[1]
 
 
-def _means(times: Floats, filled: Floats, gaps: NDArray[np.bool_], present: Floats) -> Floats:
-    counts = np.full((len(times), filled.shape[1]), float(len(filled)))
-    counts[:, gaps] = times @ present
-    with np.errstate(invalid="ignore"):  # a draw that met no value at all
-        return (times @ filled) / counts
-
-
-def _one_interval(found: list[float], level: float) -> tuple[float, float]:
-    low, high = interval_of(np.array(found, dtype=np.float64)[:, None], level)
+def _single_interval(draws: list[float], level: float) -> tuple[float, float]:
+    low, high = percentile_interval(np.array(draws, dtype=np.float64)[:, None], level)
     return float(low[0]), float(high[0])

@@ -1,17 +1,17 @@
-"""How often the task model is right.
+"""Task performance: how often the task model is right.
 
 All functions take labels of any hashable type, predictions first. Higher is better for every one of them.
-Each rests on counts of (predicted, gold) pairs, so that a stream of any length can be scored as it goes by:
-whoever has such counts calls the function in `_of`.
+Each is computed from counts of (predicted, gold) pairs, so that a stream of any length can be scored as it
+passes: with such counts at hand, call the function that ends in `_of`.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
-Confusion = Mapping[tuple[Hashable, Hashable], int]  # how often a label was predicted and another was right
+Confusion = Mapping[tuple[Hashable, Hashable], int]  # (predicted, gold) → how often
 
 COLLAPSED = 0.99  # one label for this share of the texts: the classifier hardly looks at them
 FEWEST = 10  # texts; of fewer, one label for all may be luck
@@ -19,7 +19,7 @@ FEWEST = 10  # texts; of fewer, one label for all may be luck
 
 @dataclass(frozen=True, slots=True)
 class Collapse:
-    """That a classifier gives one answer to all texts, or nearly all."""
+    """The one answer that a classifier gives to all texts, or nearly all."""
 
     label: Hashable
     share: float  # of the texts that get it
@@ -27,12 +27,12 @@ class Collapse:
 
 @dataclass(frozen=True, slots=True)
 class ClassRow:
-    """How well one label is found. `support` is how often it is right."""
+    """How well one label is found."""
 
     precision: float  # how many of the texts given this label have it
     recall: float  # how many of the texts that have this label were given it
     f1: float
-    support: int
+    support: int  # how many texts have this label
 
 
 def accuracy(predicted: Sequence[Hashable], gold: Sequence[Hashable]) -> float:
@@ -65,8 +65,8 @@ def macro_f1(
 
 def macro_f1_of(counts: Confusion, *, labels: Sequence[Hashable] | None = None) -> float:
     """`macro_f1` from counts."""
-    counted = list(labels) if labels is not None else _occurring(counts)
-    return sum(_f1(counts, label) for label in counted) / len(counted) if counted else float("nan")
+    f1 = [row.f1 for row in class_report_of(counts, labels).values()]
+    return sum(f1) / len(f1) if f1 else float("nan")
 
 
 def micro_f1(
@@ -85,13 +85,13 @@ def micro_f1(
 
 def micro_f1_of(counts: Confusion, *, labels: Sequence[Hashable] | None = None) -> float:
     """`micro_f1` from counts."""
-    wanted = None if labels is None else set(labels)
-    hits = both = 0
-    for (predicted, gold), times in counts.items():
-        found, right = wanted is None or predicted in wanted, wanted is None or gold in wanted
-        hits += times * (predicted == gold and right)
-        both += times * (found + right)
-    return 2 * hits / both if both else 0.0 if counts else float("nan")
+    if not counts:
+        return float("nan")
+    pooled = set(_counted_labels(counts, labels))
+    hits, guesses, occurrences = (
+        sum(times for label, times in counter.items() if label in pooled) for counter in _label_counts(counts)
+    )
+    return f1_from_counts(hits, guesses, occurrences)
 
 
 def binary_f1(
@@ -116,10 +116,12 @@ def binary_f1_of(
     counts: Confusion, *, labels: Sequence[Hashable] | None = None, positive: Hashable | None = None
 ) -> float:
     """`binary_f1` from counts."""
-    ordered = list(labels) if labels is not None else _occurring(counts)
-    if positive is None and not ordered:
-        return float("nan")
-    return _f1(counts, ordered[-1] if positive is None else positive)
+    if positive is None:
+        ordered = _counted_labels(counts, labels)
+        if not ordered:
+            return float("nan")
+        positive = ordered[-1]
+    return class_report_of(counts, [positive])[positive].f1
 
 
 def class_report(
@@ -135,13 +137,16 @@ def class_report(
 
 def class_report_of(counts: Confusion, labels: Sequence[Hashable] | None = None) -> dict[Hashable, ClassRow]:
     """`class_report` from counts; a ratio of nothing to nothing is 0."""
-    hits, guesses, occurrences = Counter[Hashable](), Counter[Hashable](), Counter[Hashable]()
-    for (predicted, gold), times in counts.items():
-        hits[gold] += times * (predicted == gold)
-        guesses[predicted] += times
-        occurrences[gold] += times
-    rows = list(labels) if labels is not None else _occurring(counts)
-    return {one: _class_row(hits[one], guesses[one], occurrences[one]) for one in rows}
+    hits, guesses, occurrences = _label_counts(counts)
+    report = {}
+    for label in _counted_labels(counts, labels):
+        report[label] = ClassRow(
+            precision=hits[label] / guesses[label] if guesses[label] else 0.0,
+            recall=hits[label] / occurrences[label] if occurrences[label] else 0.0,
+            f1=f1_from_counts(hits[label], guesses[label], occurrences[label]),
+            support=occurrences[label],
+        )
+    return report
 
 
 def collapse_of(counts: Confusion) -> Collapse | None:
@@ -149,52 +154,56 @@ def collapse_of(counts: Confusion) -> Collapse | None:
 
     It has if `COLLAPSED` of at least `FEWEST` texts get the same label, unless as many of them have it:
     then only if there is no other answer at all. Texts that all have one label cannot tell. Faithfulness of
-    such a classifier is near 0 whatever its rationales are (SPEC A11, D-24).
+    such a classifier is near 0 whatever its rationales are (spec/known-errors.md#d-24).
 
     >>> collapse_of({("neg", "neg"): 12, ("neg", "pos"): 8})
     Collapse(label='neg', share=1.0)
     >>> collapse_of({("neg", "neg"): 12, ("pos", "pos"): 8})
     """
-    texts, given, right = sum(counts.values()), Counter[Hashable](), Counter[Hashable]()
-    for (predicted, gold), times in counts.items():
-        given[predicted] += times
-        right[gold] += times
-    if texts < FEWEST or len(+right) < 2:
+    texts = sum(counts.values())
+    _, guesses, occurrences = _label_counts(counts)
+    if texts < FEWEST or len(+occurrences) < 2:
         return None
-    label, times = given.most_common(1)[0]
-    needed = COLLAPSED if right[label] / texts < COLLAPSED else 1.0
+    label, times = guesses.most_common(1)[0]
+    needed = COLLAPSED if occurrences[label] / texts < COLLAPSED else 1.0
     return Collapse(label, times / texts) if times / texts >= needed else None
 
 
-def _class_row(hits: int, guesses: int, occurrences: int) -> ClassRow:
-    return ClassRow(
-        precision=hits / guesses if guesses else 0.0,
-        recall=hits / occurrences if occurrences else 0.0,
-        f1=2 * hits / (guesses + occurrences) if guesses + occurrences else 0.0,
-        support=occurrences,
-    )
+def f1_from_counts(hits: int, guesses: int, occurrences: int) -> float:
+    """F1 of one class, the harmonic mean of hits / guesses and hits / occurrences; 0 if there is neither.
+
+    >>> f1_from_counts(1, 2, 3)  # 2·1 / (2 + 3)
+    0.4
+    """
+    return 2 * hits / (guesses + occurrences) if guesses + occurrences else 0.0
 
 
 def _confusion(predicted: Sequence[Hashable], gold: Sequence[Hashable]) -> Confusion:
-    """How often each prediction met each label; sequences of different length are a mistake."""
+    """How often each pair of prediction and label occurs."""
     if len(predicted) != len(gold):
         raise ValueError(f"{len(predicted)} predictions for {len(gold)} gold labels")
     return Counter(zip(predicted, gold, strict=True))
 
 
-def _occurring(pairs: Iterable[tuple[Hashable, Hashable]]) -> list[Hashable]:
-    """The labels of either side, smallest first; mixed types are ordered by type, then by their text."""
-    found = {label for pair in pairs for label in pair}
-    try:
-        return sorted(found)  # type: ignore[type-var]
-    except TypeError:
-        return sorted(found, key=lambda label: (type(label).__name__, str(label)))
-
-
-def _f1(counts: Confusion, label: Hashable) -> float:
-    """F1 of one label: 2·hits / (guesses + occurrences), and 0 when it neither occurs nor is guessed."""
-    hits = both = 0
+def _label_counts(counts: Confusion) -> tuple[Counter[Hashable], Counter[Hashable], Counter[Hashable]]:
+    """Per label: how often it was predicted and right, how often predicted, and how often right."""
+    hits: Counter[Hashable] = Counter()
+    guesses: Counter[Hashable] = Counter()
+    occurrences: Counter[Hashable] = Counter()
     for (predicted, gold), times in counts.items():
-        hits += times * (predicted == label == gold)
-        both += times * ((predicted == label) + (gold == label))
-    return 2 * hits / both if both else 0.0
+        if predicted == gold:
+            hits[gold] += times
+        guesses[predicted] += times
+        occurrences[gold] += times
+    return hits, guesses, occurrences
+
+
+def _counted_labels(counts: Confusion, labels: Sequence[Hashable] | None) -> list[Hashable]:
+    """These labels, or those of either side, smallest first; mixed types are ordered by type, then text."""
+    if labels is not None:
+        return list(labels)
+    occurring = {label for pair in counts for label in pair}
+    try:
+        return sorted(occurring)  # type: ignore[type-var]
+    except TypeError:
+        return sorted(occurring, key=lambda label: (type(label).__name__, str(label)))

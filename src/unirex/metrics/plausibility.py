@@ -1,7 +1,7 @@
-"""Whether the rationale is what a person would mark.
+"""Plausibility: is the rationale what a person would mark?
 
 Each function scores one text, whose tokens have gold marks (0 or 1). Higher is better for every one of them.
-A text that nobody marked is not a text with no marks: leave it out.
+A text without annotation is not a text without marks: leave it out.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
+from unirex.metrics.arrays import Bools, Floats, Ints
+from unirex.metrics.performance import f1_from_counts
 
 
 def auprc(scores: ArrayLike, gold: ArrayLike) -> float:
     """How high the marked tokens rank, whatever the threshold: area under precision and recall.
 
     The trapezoid area of scikit-learn's `precision_recall_curve`, about ten times faster on a sentence.
-    NaN if no token is marked, for then recall means nothing.
+    NaN if no token is marked, as recall is then undefined.
 
     >>> auprc([3.0, 2.0, 1.0], [1, 0, 1])  # (recall, precision): (0, 1) (½, 1) (½, ½) (1, ⅔)
     0.7916666666666666
@@ -68,7 +68,7 @@ def token_precision(selected: ArrayLike, gold: ArrayLike) -> float:
     0.5
     """
     chosen, marked = _hard(selected, gold)
-    return _share(int((chosen & marked).sum()), int(chosen.sum()))
+    return _ratio(int((chosen & marked).sum()), int(chosen.sum()))
 
 
 def token_recall(selected: ArrayLike, gold: ArrayLike) -> float:
@@ -78,7 +78,7 @@ def token_recall(selected: ArrayLike, gold: ArrayLike) -> float:
     0.5
     """
     chosen, marked = _hard(selected, gold)
-    return _share(int((chosen & marked).sum()), int(marked.sum()))
+    return _ratio(int((chosen & marked).sum()), int(marked.sum()))
 
 
 def token_f1_gold_size(scores: ArrayLike, gold: ArrayLike) -> float:
@@ -119,13 +119,14 @@ def iou_f1(
     """
     chosen, marked = _hard(selected, gold)
     matches = _overlap(runs(chosen, parts), runs(marked, parts)) >= threshold  # [selected, marked]
-    hits, found = int(matches.any(axis=1).sum()), int(matches.any(axis=0).sum())
-    precision, recall = _share(hits, matches.shape[0]), _share(found, matches.shape[1])
+    hits = int(matches.any(axis=1).sum())
+    precision = _ratio(hits, matches.shape[0])
+    recall = _ratio(int(matches.any(axis=0).sum()), matches.shape[1])
     return 2 * precision * recall / (precision + recall) if hits else 0.0
 
 
 def token_f1_macro2(selected: ArrayLike, gold: ArrayLike) -> float:
-    """How well tokens are told apart, marked from unmarked: the paper's TF1, the mean F1 of both classes.
+    """How well marked and unmarked tokens are separated: the paper's TF1, the mean F1 of both classes.
 
     The paper selects by `scores > 0`. A class that neither side has does not count (scikit-learn's rule).
 
@@ -134,8 +135,8 @@ def token_f1_macro2(selected: ArrayLike, gold: ArrayLike) -> float:
     """
     chosen, marked = _hard(selected, gold)
     classes = [(chosen, marked), (~chosen, ~marked)]
-    found = [_f1(*sides) for sides in classes if sides[0].any() or sides[1].any()]
-    return sum(found) / len(found) if found else float("nan")
+    scores = [_f1(*sides) for sides in classes if sides[0].any() or sides[1].any()]
+    return sum(scores) / len(scores) if scores else float("nan")
 
 
 def _curve(values: Floats, marked: Bools) -> tuple[Floats, Floats]:
@@ -148,7 +149,7 @@ def _curve(values: Floats, marked: Bools) -> tuple[Floats, Floats]:
     return np.append(0.0, hits / hits[-1]), precision
 
 
-def runs(marks: Bools, parts: ArrayLike | None = None) -> NDArray[np.int64]:
+def runs(marks: Bools, parts: ArrayLike | None = None) -> Ints:
     """Where each maximal run of marked tokens starts and ends, within parts: [runs, 2], end-exclusive.
 
     >>> runs(np.array([1, 1, 0, 1], dtype=bool)).tolist()
@@ -163,7 +164,7 @@ def runs(marks: Bools, parts: ArrayLike | None = None) -> NDArray[np.int64]:
     return np.stack([starts, ends], axis=1)
 
 
-def _overlap(ours: NDArray[np.int64], theirs: NDArray[np.int64]) -> Floats:
+def _overlap(ours: Ints, theirs: Ints) -> Floats:
     """Intersection over union of every run with every other: [ours, theirs]."""
     start, end = ours[:, None, 0], ours[:, None, 1]
     other_start, other_end = theirs[None, :, 0], theirs[None, :, 1]
@@ -171,18 +172,16 @@ def _overlap(ours: NDArray[np.int64], theirs: NDArray[np.int64]) -> Floats:
     return shared / (end - start + other_end - other_start - shared)
 
 
-def _share(part: int, whole: int) -> float:
+def _ratio(part: int, whole: int) -> float:
     return part / whole if whole else 0.0
 
 
 def _f1(chosen: Bools, marked: Bools) -> float:
-    """2·hits / (selected + marked), and 0 when there is neither."""
-    total = int(chosen.sum()) + int(marked.sum())
-    return 2 * int((chosen & marked).sum()) / total if total else 0.0
+    return f1_from_counts(int((chosen & marked).sum()), int(chosen.sum()), int(marked.sum()))
 
 
 def _aligned(scores: ArrayLike, gold: ArrayLike) -> tuple[Floats, Bools]:
-    """One score and one mark per token; anything else is a mistake."""
+    """One score and one mark per token, as arrays."""
     values, marked = np.asarray(scores, dtype=np.float64), np.asarray(gold)
     if values.ndim != 1 or values.shape != marked.shape:
         raise ValueError(f"scores of shape {values.shape} for gold marks of shape {marked.shape}")
@@ -194,7 +193,7 @@ def _aligned(scores: ArrayLike, gold: ArrayLike) -> tuple[Floats, Bools]:
 
 
 def _hard(selected: ArrayLike, gold: ArrayLike) -> tuple[Bools, Bools]:
-    """A yes-or-no selection beside the gold marks; scores are refused, for they need a threshold first."""
+    """A yes-or-no selection and the gold marks; scores are refused, as they need a threshold first."""
     values, marked = _aligned(selected, gold)
     if not _is_binary(np.asarray(selected)):
         raise ValueError("a selection must be 0 or 1 per token; compare scores with a threshold first")

@@ -1,8 +1,12 @@
-"""Every metric, described once: name, direction, formula, desideratum."""
+"""Every metric, declared once: name, direction, formula, desideratum, and where it is measured and shown.
+
+To add a metric: its function in this package, its entry here, and its value in `evaluation/values.py`.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 from unirex.errors import unknown
@@ -13,7 +17,7 @@ Desideratum = Literal["performance", "faithfulness", "plausibility", "efficiency
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """What a reader must know about a number: what it is, and which way is good."""
+    """What a reader must know about a number: what it is, which way is good, and where it comes from."""
 
     name: str
     header: str
@@ -21,10 +25,16 @@ class Metric:
     desideratum: Desideratum
     scale: int  # 100: shown as a percentage; 1: shown as it is
     description: str
+    headline: bool = False  # a column of the main results table
+    probe: str | None = None  # the `evaluate --probes` it needs, if any
+    per_example: bool = True  # the mean of one value per example; False: computed from the whole set at once
+    by_removal: bool = False  # also reported for further removals, as `csd/mask_token`
+    by_outcome: bool = False  # also reported for right and wrong predictions, as `auprc/correct`
+    paper: str | None = None  # its column in the tables of the UNIREX paper
 
     @property
     def arrow(self) -> str:
-        """Which way is good, for a table header."""
+        """The good direction, for a table header."""
         return "↑" if self.direction == "higher" else "↓"
 
     @property
@@ -39,134 +49,95 @@ _COMP = "fall of the predicted label's probability when the rationale is removed
 _SUFF = "fall of the predicted label's probability when only the rationale is kept"
 _CSD = "comprehensiveness less sufficiency"
 
+_performance = partial(Metric, desideratum="performance", scale=100)
+_faithfulness = partial(Metric, desideratum="faithfulness", scale=1)
+_plausibility = partial(Metric, desideratum="plausibility", scale=100)
+_efficiency = partial(Metric, desideratum="efficiency", scale=1)
 
-def _of(desideratum: Desideratum, scale: int, *rows: tuple[str, str, Direction, str]) -> list[Metric]:
-    return [Metric(name, header, way, desideratum, scale, says) for name, header, way, says in rows]
-
-
+# The order is that of the columns in tables.
+# fmt: off
 _ALL = (
-    *_of(
-        "performance",
-        100,
-        ("accuracy", "Acc", "higher", "share of texts given the right label"),
-        ("macro_f1", "Macro F1", "higher", "mean F1 of all labels"),
-        ("micro_f1", "Micro F1", "higher", "F1 of all labels pooled; accuracy, if all labels count"),
-        ("binary_f1", "Binary F1", "higher", "F1 of the positive label"),
-        (
-            "ece",
-            "ECE",
-            "lower",
-            "expected calibration error: how far confidence is from being right so often",
-        ),
-    ),
-    *_of(
-        "faithfulness",
-        1,
-        ("comprehensiveness", "Comp", "higher", f"{_COMP}; {_SPEC_AOPC}"),
-        ("sufficiency", "Suff", "lower", f"{_SUFF}; {_SPEC_AOPC}"),
-        ("csd", "CSD", "higher", f"{_CSD}; {_SPEC_AOPC}"),
-        ("comprehensiveness_mean", "Comp mean", "higher", f"{_COMP}; {_MEAN_AOPC}"),
-        ("sufficiency_mean", "Suff mean", "lower", f"{_SUFF}; {_MEAN_AOPC}"),
-        ("csd_mean", "CSD mean", "higher", f"{_CSD}; {_MEAN_AOPC}"),
-        ("log_odds", "Log-odds", "lower", f"log p without the rationale less log p with it; {_SPEC_AOPC}"),
-        (
-            "normalised_comprehensiveness",
-            "Norm comp",
-            "higher",
-            "comprehensiveness as a share of what removing everything does; mean over budgets",
-        ),
-        (
-            "normalised_sufficiency",
-            "Norm suff",
-            "higher",
-            "share of what the whole text adds that the rationale alone gives; mean over budgets",
-        ),
-        (
-            "decision_flip_first",
-            "DFMIT",
-            "higher",
-            "share of texts whose label changes without the highest-scored token",
-        ),
-        (
-            "decision_flip_fraction",
-            "DFFOT",
-            "lower",
-            "share of the tokens, highest first, that must go before the label changes",
-        ),
-        (
-            "deletion_auc",
-            "Deletion AUC",
-            "lower",
-            "area under the probability as tokens are removed, highest first",
-        ),
-        (
-            "insertion_auc",
-            "Insertion AUC",
-            "higher",
-            "area under the probability as tokens are put in, highest first",
-        ),
-        (
-            "loo_correlation",
-            "LOO tau",
-            "higher",
-            "rank correlation of the scores with what removing each token alone does",
-        ),
-        (
-            "naopc",
-            "NAOPC",
-            "higher",
-            "fall as words are removed in order, between the least and the most any order reaches",
-        ),
-        (
-            "soft_comprehensiveness",
-            "Soft-NC",
-            "higher",
-            "comprehensiveness with embeddings thinned out by score, normalised",
-        ),
-        (
-            "soft_sufficiency",
-            "Soft-NS",
-            "higher",
-            "sufficiency with embeddings thinned out by score, normalised",
-        ),
-    ),
-    *_of(
-        "plausibility",
-        100,
-        ("auprc", "AUPRC", "higher", "how high the words a person marked rank"),
-        ("average_precision", "AP", "higher", "the same as a sum of steps, without interpolation"),
-        (
-            "token_f1_macro2",
-            "TF1",
-            "higher",
-            "mean F1 of marked and unmarked tokens, selected by score > 0; the paper's TF1",
-        ),
-        (
-            "token_f1",
-            "Token F1",
-            "higher",
-            "F1 of the selected tokens against those a person marked; ERASER's token F1",
-        ),
-        ("token_precision", "Token P", "higher", "share of the selected tokens that a person marked"),
-        ("token_recall", "Token R", "higher", "share of the marked tokens that are selected"),
-        ("iou_f1", "IOU F1", "higher", "F1 of runs of selected tokens that overlap a marked run by half"),
-        ("token_f1_gold_size", "F1@gold", "higher", "token F1 of as many top tokens as a person marked"),
-    ),
-    *_of(
-        "efficiency",
-        1,
-        ("seconds", "s/text", "lower", "seconds to predict and score one text"),
-        ("token_forwards", "Tokens/text", "lower", "tokens the encoder ran for one text, padding included"),
-        (
-            "convergence_delta",
-            "Delta",
-            "lower",
-            "how far attributions are from summing up to what they explain",
-        ),
-    ),
-)
+    _performance("accuracy", "Acc", "higher", headline=True, paper="acc",
+        description="share of texts given the right label"),
+    _performance("macro_f1", "Macro F1", "higher", per_example=False,
+        description="mean F1 of all labels"),
+    _performance("micro_f1", "Micro F1", "higher", per_example=False,
+        description="F1 of all labels pooled; accuracy, if all labels count"),
+    _performance("binary_f1", "Binary F1", "higher", per_example=False,
+        description="F1 of the positive label"),
+    _performance("ece", "ECE", "lower", per_example=False,
+        description="expected calibration error: how far confidence is from being right so often"),
 
-METRICS: dict[str, Metric] = {one.name: one for one in _ALL}
+    _faithfulness("comprehensiveness", "Comp", "higher", headline=True, by_removal=True, paper="comp",
+        description=f"{_COMP}; {_SPEC_AOPC}"),
+    _faithfulness("sufficiency", "Suff", "lower", headline=True, by_removal=True, paper="suff",
+        description=f"{_SUFF}; {_SPEC_AOPC}"),
+    _faithfulness("csd", "CSD", "higher", headline=True, by_removal=True, paper="csd",
+        description=f"{_CSD}; {_SPEC_AOPC}"),
+    _faithfulness("comprehensiveness_mean", "Comp mean", "higher",
+        description=f"{_COMP}; {_MEAN_AOPC}"),
+    _faithfulness("sufficiency_mean", "Suff mean", "lower",
+        description=f"{_SUFF}; {_MEAN_AOPC}"),
+    _faithfulness("csd_mean", "CSD mean", "higher",
+        description=f"{_CSD}; {_MEAN_AOPC}"),
+    _faithfulness("log_odds", "Log-odds", "lower", by_removal=True,
+        description=f"log p without the rationale less log p with it; {_SPEC_AOPC}"),
+    _faithfulness("normalised_comprehensiveness", "Norm comp", "higher", probe="empty",
+        description="comprehensiveness as a share of what removing everything does; mean over budgets"),
+    _faithfulness("normalised_sufficiency", "Norm suff", "higher", probe="empty",
+        description="share of what the whole text adds that the rationale alone gives; mean over budgets"),
+    _faithfulness("decision_flip_first", "DFMIT", "higher", probe="curves",
+        description="share of texts whose label changes without the highest-scored token"),
+    _faithfulness("decision_flip_fraction", "DFFOT", "lower", probe="curves",
+        description="share of the tokens, highest first, that must go before the label changes"),
+    _faithfulness("deletion_auc", "Deletion AUC", "lower", probe="curves",
+        description="area under the probability as tokens are removed, highest first"),
+    _faithfulness("insertion_auc", "Insertion AUC", "higher", probe="curves",
+        description="area under the probability as tokens are put in, highest first"),
+    _faithfulness("loo_correlation", "LOO tau", "higher", probe="leave-one-out",
+        description="rank correlation of the scores with what removing each token alone does"),
+    _faithfulness("naopc", "NAOPC", "higher", probe="naopc",
+        description="fall as words are removed in order, between the least and the most any order reaches"),
+    _faithfulness("soft_sufficiency", "Soft-NS", "higher", probe="soft",
+        description="sufficiency with embeddings thinned out by score, normalised"),
+    _faithfulness("soft_comprehensiveness", "Soft-NC", "higher", probe="soft",
+        description="comprehensiveness with embeddings thinned out by score, normalised"),
+
+    _plausibility("auprc", "AUPRC", "higher", headline=True, by_outcome=True, paper="auprc",
+        description="how high the words a person marked rank"),
+    _plausibility("average_precision", "AP", "higher", by_outcome=True,
+        description="the same as a sum of steps, without interpolation"),
+    _plausibility("token_f1_macro2", "TF1", "higher", headline=True, by_outcome=True, paper="tf1",
+        description="mean F1 of marked and unmarked tokens, selected by score > 0; the paper's TF1"),
+    _plausibility("token_f1", "Token F1", "higher", headline=True, by_outcome=True,
+        description="F1 of the selected tokens against those a person marked; ERASER's token F1"),
+    _plausibility("token_precision", "Token P", "higher",
+        description="share of the selected tokens that a person marked"),
+    _plausibility("token_recall", "Token R", "higher",
+        description="share of the marked tokens that are selected"),
+    _plausibility("iou_f1", "IOU F1", "higher", by_outcome=True,
+        description="F1 of runs of selected tokens that overlap a marked run by half"),
+    _plausibility("token_f1_gold_size", "F1@gold", "higher", by_outcome=True,
+        description="token F1 of as many top tokens as a person marked"),
+
+    _efficiency("seconds", "s/text", "lower", paper="seconds",
+        description="seconds to predict and score one text"),
+    _efficiency("token_forwards", "Tokens/text", "lower",
+        description="tokens the encoder ran for one text, padding included"),
+    _efficiency("convergence_delta", "Delta", "lower", paper="delta",
+        description="how far attributions are from summing up to what they explain"),
+)
+# fmt: on
+
+METRICS: dict[str, Metric] = {entry.name: entry for entry in _ALL}
+HEADLINE = tuple(name for name, entry in METRICS.items() if entry.headline)
+PROBED = tuple(name for name, entry in METRICS.items() if entry.probe)
+BY_REMOVAL = tuple(name for name, entry in METRICS.items() if entry.by_removal)
+BY_OUTCOME = tuple(name for name, entry in METRICS.items() if entry.by_outcome)
+WHOLE_SET = tuple(name for name, entry in METRICS.items() if not entry.per_example)
+PAPER_COLUMNS = {entry.paper: name for name, entry in METRICS.items() if entry.paper}  # the paper's → ours
+
+OUTCOMES = {"correct": "texts predicted right", "wrong": "texts predicted wrong"}
 
 
 def metric(key: str) -> Metric:
@@ -180,13 +151,12 @@ def metric(key: str) -> Metric:
     if name not in METRICS:
         raise unknown("metric", key, METRICS)
     base = METRICS[name]
-    says, header = base.description, base.header
+    description, header = base.description, base.header
     if at:
-        says = f"{says.partition(';')[0]}; rationale of {budget} % of the tokens"
+        # What follows the semicolon is how budgets are averaged: not so at a single budget.
+        description = f"{description.partition(';')[0]}; rationale of {budget} % of the tokens"
         header = f"{header}@{budget}"
     if slash:
-        says, header = f"{says}; {PARTS.get(part, f'tokens removed by {part}')}", f"{header} {part}"
-    return replace(base, name=key, header=header, description=says) if at or slash else base
-
-
-PARTS = {"correct": "texts predicted right", "wrong": "texts predicted wrong"}
+        description = f"{description}; {OUTCOMES.get(part, f'tokens removed by {part}')}"
+        header = f"{header} {part}"
+    return replace(base, name=key, header=header, description=description) if at or slash else base

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -67,16 +67,14 @@ def _parse_row(place: str, row: Mapping[str, Any]) -> tuple[str, str, dict[str, 
         raise UserError(f"{place}: the column '{column}' names no method.")
     nested = row.get("metrics")  # as in metrics.json of an evaluation
     values = nested if isinstance(nested, Mapping) else {key: row[key] for key in row if key != column}
-    return str(row.get(DATASET_COLUMN) or ""), method, dict(_metrics(place, values))
-
-
-def _metrics(place: str, values: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    for column, value in values.items():
-        name = metric_name(column)
-        if name is None and not _is_ignored(column):
-            raise _unknown_column(place, column)
-        if name is not None and value not in (None, "", "–", "-"):
-            yield name, _number(place, column, value)
+    metrics = {}
+    for name, value in values.items():
+        known = metric_name(name)
+        if known is None and not _is_ignored(name):
+            raise _unknown_column(place, name)
+        if known is not None and value not in (None, "", "–", "-"):
+            metrics[known] = _number(place, name, value)
+    return str(row.get(DATASET_COLUMN) or ""), method, metrics
 
 
 def _is_ignored(column: str) -> bool:
@@ -112,10 +110,7 @@ def _json_rows(path: Path) -> Iterable[tuple[str, Mapping[str, Any]]]:
     if isinstance(content, Mapping) and not any(name in content for name in METHOD_COLUMNS):
         content = [{"method": name, "metrics": values} for name, values in content.items()]
     rows = content if isinstance(content, list) else [content]
-    if not all(_is_row(row) for row in rows):
-        raise UserError(f'{path}: write {{"method": {{"accuracy": 0.9, …}}, …}} or a list of such rows.')
+    for row in rows:
+        if not isinstance(row, Mapping) or not row or not isinstance(row.get("metrics", {}), Mapping):
+            raise UserError(f'{path}: write {{"method": {{"accuracy": 0.9, …}}, …}} or a list of such rows.')
     return [(f"{path}: row {number}", row) for number, row in enumerate(rows, 1)]
-
-
-def _is_row(row: Any) -> bool:
-    return isinstance(row, Mapping) and bool(row) and isinstance(row.get("metrics", {}), Mapping)

@@ -189,15 +189,12 @@ def _rows(name: str) -> Iterator[dict[str, str]]:
 
 
 def _published(row: Mapping[str, str], dataset: str, group: str = "", method: str = "") -> Published:
-    columns = [name for name in row if f"{name}_std" in row and row[name]]
-    metrics = dict(_mean_std(name, row, dataset) for name in columns)
+    """A printed row under our names and in our scales."""
+    metrics = {}
+    for column in (name for name in row if f"{name}_std" in row and row[name]):
+        name = PERFORMANCE[dataset] if column == "perf" else PAPER_COLUMNS.get(column, column)
+        scale = 100 if name in PERCENT else METRICS[name].scale if name in METRICS else 1
+        mean, std = (float(text) / scale if text else nan for text in (row[column], row[f"{column}_std"]))
+        metrics[name] = round(mean, 12), round(std, 12)  # 0.9368 and not 0.9368000000000001
     gains = {name: float(row[name]) for name in GAINS if name in row}
     return Published(dataset, method or row["method"], metrics, gains, group)
-
-
-def _mean_std(column: str, row: Mapping[str, str], dataset: str) -> tuple[str, tuple[float, float]]:
-    """A column of a row under our name and in our scale."""
-    name = PERFORMANCE[dataset] if column == "perf" else PAPER_COLUMNS.get(column, column)
-    scale = 100 if name in PERCENT else METRICS[name].scale if name in METRICS else 1
-    mean, std = (float(text) / scale if text else nan for text in (row[column], row[f"{column}_std"]))
-    return name, (round(mean, 12), round(std, 12))  # 0.9368 and not 0.9368000000000001

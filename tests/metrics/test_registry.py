@@ -1,27 +1,25 @@
-"""Every metric says what it is, which way is good, and how to show it."""
+"""The registry: every metric has a function, a direction and a way to be shown."""
 
 import inspect
 
 import pytest
 
 from unirex.errors import UserError
+from unirex.evaluation.probes import PROBES
 from unirex.metrics import (
     calibration,
     curves,
-    decision_flip,
     faithfulness,
     leave_one_out,
     naopc,
-    normalised,
     performance,
     plausibility,
-    soft,
 )
-from unirex.metrics.registry import METRICS, metric
+from unirex.metrics.registry import METRICS, PAPER_COLUMNS, metric
 
 MODULES = {
     "performance": (performance, calibration),
-    "faithfulness": (faithfulness, normalised, decision_flip, curves, leave_one_out, naopc, soft),
+    "faithfulness": (faithfulness, curves, leave_one_out, naopc),
     "plausibility": (plausibility,),
 }
 ELSEWHERE = {  # metrics whose function has a name of its own
@@ -30,24 +28,9 @@ ELSEWHERE = {  # metrics whose function has a name of its own
     "decision_flip_fraction": "flip_fraction",
     "naopc": "normalised_aopc",
 }
-LOWER = {
-    "ece",
-    "sufficiency",
-    "sufficiency_mean",
-    "log_odds",
-    "decision_flip_fraction",
-    "deletion_auc",
-    "seconds",
-    "token_forwards",
-    "convergence_delta",
-}
 
 
-def test_every_metric_knows_its_own_name():
-    assert all(name == one.name for name, one in METRICS.items())
-
-
-@pytest.mark.parametrize("name", [name for name, one in METRICS.items() if one.desideratum in MODULES])
+@pytest.mark.parametrize("name", [name for name, entry in METRICS.items() if entry.desideratum in MODULES])
 def test_each_metric_is_a_function_that_says_which_way_is_good(name):
     wanted = ELSEWHERE.get(name, name.removesuffix("_mean"))
     (found,) = [
@@ -60,12 +43,13 @@ def test_each_metric_is_a_function_that_says_which_way_is_good(name):
     assert ">>>" in found.__doc__, "a doctest worked by hand"
 
 
-def test_which_are_better_low():
-    assert {name for name, one in METRICS.items() if one.direction == "lower"} == LOWER
-
-
 def test_headers_tell_metrics_apart():
-    assert len({one.header for one in METRICS.values()}) == len(METRICS)
+    assert len({entry.header for entry in METRICS.values()}) == len(METRICS)
+
+
+def test_every_probe_serves_a_metric_and_every_paper_column_names_one():
+    assert {entry.probe for entry in METRICS.values() if entry.probe} == set(PROBES)
+    assert len(PAPER_COLUMNS) == len([entry for entry in METRICS.values() if entry.paper])
 
 
 def test_a_budget_belongs_to_its_metric():
