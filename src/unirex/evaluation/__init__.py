@@ -1,4 +1,4 @@
-"""Evaluation: records of what a system said, and everything computed from them.
+"""Evaluation: one record per example, and everything computed from records.
 
 Only `run`, `recording` and `probes` need torch; the rest works on records alone.
 """

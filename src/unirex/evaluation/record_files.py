@@ -1,4 +1,4 @@
-"""Files of records: JSON lines to read and search, Parquet to load fast. Both hold the very same numbers."""
+"""Files of records: JSON lines to read and search, Parquet to load fast. Both hold the same numbers."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import Any
+from types import UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from unirex.errors import UserError, one_line
 from unirex.evaluation.records import Record, check_record, plain, record_from
@@ -16,34 +16,29 @@ NAME = "records"
 FORMATS = ("jsonl", "parquet")
 ROWS = 512  # of a row group: what is in memory at once
 
-Write = Callable[[Record], object]
-
-
-def as_line(record: Record) -> str:
-    """The record as a line of JSON."""
-    return json.dumps(plain(record), ensure_ascii=False) + "\n"
-
-
-@contextmanager
-def writing(path: Path) -> Iterator[Write]:
-    """A function that puts one more record into a new file; by its ending, JSON lines or Parquet."""
-    if path.suffix == ".parquet":
-        with ParquetRecords(path) as file:
-            yield file.write
-    else:
-        with path.open("w", encoding="utf-8", newline="\n") as lines:
-            yield lambda record: lines.write(as_line(record))
+WriteRecord = Callable[[Record], object]
 
 
 def write_records(path: Path, records: Iterable[Record]) -> None:
-    """All records to one file."""
+    """Write all records to one file."""
     with writing(path) as write:
         for record in records:
             write(record)
 
 
+@contextmanager
+def writing(path: Path) -> Iterator[WriteRecord]:
+    """A function that appends a record to a new file: JSON lines or Parquet, by the file's ending."""
+    if path.suffix == ".parquet":
+        with _writing_parquet(path) as write:
+            yield write
+    else:
+        with path.open("w", encoding="utf-8", newline="\n") as lines:
+            yield lambda record: lines.write(json.dumps(plain(record), ensure_ascii=False) + "\n")
+
+
 def read_records(path: Path) -> Iterator[Record]:
-    """The records of a file one by one; a file of something else is named, with the line."""
+    """The records of a file one by one; an error names the file and the line that is no record."""
     if not path.is_file():
         raise UserError(f"{path}: no such file of records; `unirex evaluate` writes them.")
     rows = _parquet_rows(path) if path.suffix == ".parquet" else _json_rows(path)
@@ -54,18 +49,19 @@ def read_records(path: Path) -> Iterator[Record]:
             raise UserError(f"{path}:{number}: not a record of an evaluation: {one_line(error)}.") from error
 
 
-def find_records(place: Path) -> Path:
-    """The records a path means: the file itself, or the one in an evaluation's folder."""
-    if place.is_file():
-        return place
+def find_records(path: Path) -> Path:
+    """The file of records at a path: the file itself, or the one in an evaluation's folder."""
+    if path.is_file():
+        return path
     for ending in reversed(FORMATS):  # Parquet is read faster
-        if (place / f"{NAME}.{ending}").is_file():
-            return place / f"{NAME}.{ending}"
-    raise UserError(f"{place}: no records.parquet or records.jsonl here; `unirex evaluate` writes them.")
+        file = path / f"{NAME}.{ending}"
+        if file.is_file():
+            return file
+    raise UserError(f"{path}: no records.parquet or records.jsonl here; `unirex evaluate` writes them.")
 
 
 def _json_rows(path: Path) -> Iterator[Any]:
-    with path.open(encoding="utf-8", newline="\n") as file:  # texts may hold other ends of lines
+    with path.open(encoding="utf-8", newline="\n") as file:  # texts may hold other line ends
         for number, line in enumerate(file, start=1):
             try:
                 yield json.loads(line)
@@ -87,38 +83,33 @@ def _parquet_rows(path: Path) -> Iterator[Any]:
         raise UserError(f"{path}: not a Parquet file of records ({one_line(error)}).") from error
 
 
-class ParquetRecords:
-    """A Parquet file that grows by groups of rows; what labels are is seen from the first record."""
+@contextmanager
+def _writing_parquet(path: Path) -> Iterator[WriteRecord]:
+    """A Parquet file that grows by row groups; the type of the labels is that of the first record."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
-    def __init__(self, path: Path) -> None:
-        self.path, self.rows, self.stack = path, [], ExitStack()  # type: tuple[Path, list[Any], ExitStack]
-        self.writer: Any = None
+    rows: list[dict[str, Any]] = []
+    writer: Any = None
 
-    def __enter__(self) -> ParquetRecords:
-        return self
+    def write(record: Record) -> None:
+        rows.append(plain(record))
+        if len(rows) == ROWS:
+            flush()
 
-    def write(self, record: Record) -> None:
-        """One more record."""
-        self.rows.append(plain(record))
-        if len(self.rows) == ROWS:
-            self._flush()
+    def flush() -> None:
+        nonlocal writer
+        if writer is None:
+            columns = schema(rows[0] if rows else {})
+            writer = stack.enter_context(pq.ParquetWriter(path, columns, compression="zstd"))
+        as_json = writer.schema.metadata[b"labels"] == b'"json"'
+        group = [_with_labels(row, json.dumps) for row in rows] if as_json else rows
+        writer.write_table(pa.Table.from_pylist(group, schema=writer.schema))
+        rows.clear()
 
-    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if kind is None:
-            self._flush()
-        self.stack.close()
-
-    def _flush(self) -> None:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        rows, self.rows = self.rows, []
-        if self.writer is None:
-            writer = pq.ParquetWriter(self.path, schema(rows[0] if rows else {}), compression="zstd")
-            self.writer = self.stack.enter_context(writer)
-        if self.writer.schema.metadata[b"labels"] == b'"json"':
-            rows = [_with_labels(row, json.dumps) for row in rows]
-        self.writer.write_table(pa.Table.from_pylist(rows, schema=self.writer.schema))
+    with ExitStack() as stack:
+        yield write
+        flush()  # not after an error: what was written is then discarded
 
 
 def _with_labels(row: dict[str, Any], change: Callable[[Any], Any]) -> dict[str, Any]:
@@ -126,65 +117,37 @@ def _with_labels(row: dict[str, Any], change: Callable[[Any], Any]) -> dict[str,
     single = {
         name: None if row[name] is None else change(row[name]) for name in ("label", "predicted", "target")
     }
-    return row | single | {"labels": [change(one) for one in row["labels"]]}
+    return row | single | {"labels": [change(label) for label in row["labels"]]}
 
 
 def schema(first: dict[str, Any]) -> Any:
-    """The columns of a file whose first record is given: labels keep their type if all have the same."""
+    """The Parquet schema of `Record`; labels keep their type if all of the first record have the same."""
     import pyarrow as pa
 
-    types = {type(one) for one in (*first.get("labels", ()), first.get("label")) if one is not None}
+    types = {type(label) for label in (*first.get("labels", ()), first.get("label")) if label is not None}
     native = {str: pa.string(), bool: pa.bool_(), int: pa.int64(), float: pa.float64()}
     label = native[types.pop()] if len(types) == 1 else None
-    number, numbers, texts = pa.float64(), pa.list_(pa.float64()), pa.list_(pa.string())
-    table, places = pa.list_(numbers), pa.list_(pa.int32())
-    views = pa.struct({"removal": pa.string(), "removed": table, "kept": table, "whole": table})
-    scored = pa.struct(
-        {
-            "tokens": pa.list_(places),
-            "scores": numbers,
-            "gold": pa.list_(pa.bool_()),
-            "selected": pa.list_(places),
-            "chosen": places,
-        }
-    )
-    probes = pa.struct(
-        {
-            "empty": numbers,
-            "first": numbers,
-            "deletion": table,
-            "insertion": table,
-            "left_out": numbers,
-            "words": numbers,
-            "lowest": number,
-            "highest": number,
-            "exact": pa.bool_(),
-            "zero": number,
-            "soft_kept": numbers,
-            "soft_removed": numbers,
-        }
-    )
-    draw = pa.struct(
-        {"scores": table, "selected": pa.list_(pa.list_(places)), "views": views, "probes": probes}
-    )
     columns = {
-        "id": pa.string(),
-        "segments": texts,
-        "label": label or pa.string(),
-        "predicted": label or pa.string(),
-        "labels": pa.list_(label or pa.string()),
-        "probabilities": numbers,
-        "sequences": pa.list_(scored),
-        "budgets": numbers,
-        "target": label or pa.string(),
-        "views": pa.list_(views),
-        "draws": pa.list_(draw),
-        "probes": probes,
-        "seconds": number,
-        "token_forwards": number,
-        "convergence_delta": number,
-        "truncated": pa.int64(),
-        "choices": texts,
-        "trained_removal": pa.string(),
+        name: _arrow_type(hint, label=label or pa.string(), integer=pa.int64())
+        for name, hint in get_type_hints(Record).items()
     }
     return pa.schema(columns).with_metadata({"labels": json.dumps("native" if label else "json")})
+
+
+def _arrow_type(hint: Any, *, label: Any, integer: Any) -> Any:
+    """The column type for the type of a field: tuples are lists, dataclasses are structs."""
+    import pyarrow as pa
+
+    scalars = {str: pa.string(), bool: pa.bool_(), int: integer, float: pa.float64()}
+    if hint in scalars:
+        return scalars[hint]
+    if get_origin(hint) in (Union, UnionType):
+        members = [member for member in get_args(hint) if member is not type(None)]
+        # Every column may be null; a union of several types is that of a label.
+        return label if len(members) > 1 else _arrow_type(members[0], label=label, integer=integer)
+    if get_origin(hint) is tuple:
+        # Integers in tuples number tokens and characters: 32 bits do.
+        return pa.list_(_arrow_type(get_args(hint)[0], label=label, integer=pa.int32()))
+    return pa.struct(
+        {name: _arrow_type(part, label=label, integer=integer) for name, part in get_type_hints(hint).items()}
+    )

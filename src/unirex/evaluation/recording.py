@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
+from unirex.config import RANDOM_DRAWS
 from unirex.data.example import Example, Label
 from unirex.encoding.batch import Encoded, Tokens
 from unirex.evaluation.probes import probe
@@ -25,36 +26,37 @@ from unirex.step import SelectPredictStep, Step
 
 
 @dataclass(frozen=True)
-class Protocol:
-    """How a system is looked at, beyond its own rationales under its own removal."""
+class EvaluationProtocol:
+    """What is measured beside the system's own rationales under its main removal."""
 
     beside: Sequence[Perturber] = ()  # further ways of removing tokens
-    draws: int = 5  # of random scores
+    draws: int = RANDOM_DRAWS
     probes: Sequence[str] = ()
     trained_removal: str | None = None
 
 
 @dataclass
 class Cost:
-    """What a piece of work took."""
+    """The cost of a piece of work."""
 
     seconds: float = 0.0
     tokens: int = 0  # that the encoder ran, padding included
 
 
 @contextmanager
-def costed(model: RationaleModel) -> Iterator[Cost]:
-    """What the work inside takes, of all encoders of the model; on a GPU, until it is done."""
+def measured_cost(model: RationaleModel) -> Iterator[Cost]:
+    """The cost of the work inside, for all encoders of the model; on a GPU, until it is done."""
     cost, device = Cost(), model.device
-    inner = [one for one in model.modules() if isinstance(one, PreTrainedModel) and one is not model]
-    wrapped = {id(one.base_model) for one in inner if one.base_model is not one}
-    encoders = [one for one in inner if one.base_model is one or id(one.base_model) not in wrapped]
+    inner = [part for part in model.modules() if isinstance(part, PreTrainedModel) and part is not model]
+    # A wrapped encoder is counted at its wrapper, not a second time inside.
+    wrapped = {id(part.base_model) for part in inner if part.base_model is not part}
+    encoders = [part for part in inner if part.base_model is part or id(part.base_model) not in wrapped]
 
-    def note(_module: nn.Module, _args: Any, given: dict[str, Any]) -> None:
+    def count_tokens(_module: nn.Module, _args: Any, given: dict[str, Any]) -> None:
         rows = given["inputs_embeds"] if given.get("inputs_embeds") is not None else given["input_ids"]
         cost.tokens += rows.shape[0] * rows.shape[1]
 
-    handles = [one.register_forward_pre_hook(note, with_kwargs=True) for one in encoders]
+    handles = [encoder.register_forward_pre_hook(count_tokens, with_kwargs=True) for encoder in encoders]
     start = time.perf_counter()
     try:
         yield cost
@@ -70,65 +72,68 @@ def batch_records(
     step: Step,
     examples: Sequence[Example],
     encoded: Sequence[Encoded],
-    answers: Callable[[int], Sequence[Label]],
+    label_names: Callable[[int], Sequence[Label]],
     *,
-    protocol: Protocol | None = None,
+    protocol: EvaluationProtocol | None = None,
     cost: Cost | None = None,
 ) -> Iterator[Record]:
-    """One record per example of the batch; `answers` says what so many logits stand for."""
-    how = protocol or Protocol(draws=0)
-    sequences = [tokens for one in encoded for tokens in one.sequences]
-    scored = iter(batch_scores(step, sequences))
-    views = zip(*(batch_views(step, by) for by in (step.perturber, *how.beside)), strict=True)
-    probes = probe(step, how.probes, examples, encoded) if how.probes else None
-    draws = batch_draws(step, examples, encoded, how, known=probes)
+    """One record per example of the batch; `label_names` maps a number of logits to the labels they mean."""
+    protocol = protocol or EvaluationProtocol(draws=0)
+    scored = batch_scores(step, [tokens for encoding in encoded for tokens in encoding.sequences])
+    perturbers = (step.perturber, *protocol.beside)
+    views = zip(*(batch_views(step, perturber) for perturber in perturbers), strict=True)
+    probes = probe(step, protocol.probes, examples, encoded) if protocol.probes else None
+    draws = batch_draws(step, examples, encoded, protocol, known=probes)
     predicted, targets = step.logits.argmax(-1).tolist(), step.target.tolist()
-    probabilities = distributions(step.logits[None])
+    probabilities = _nested_probabilities(step.logits[None])
     errors = step.completeness_errors
     deltas = None if errors is None else errors.double().tolist()
-    for row, (example, one) in enumerate(zip(examples, encoded, strict=True)):
-        labels = tuple(answers(len(one.sequences)))
+    for row, (example, encoding) in enumerate(zip(examples, encoded, strict=True)):
+        labels = tuple(label_names(len(encoding.sequences)))
         yield Record(
             id=example.id,
             segments=example.segments,
             label=example.label,
             predicted=labels[predicted[row]],
             labels=labels,
-            probabilities=cut(probabilities[row], len(labels))[0],
-            sequences=tuple(next(scored) for _ in one.sequences),
+            probabilities=_cut(probabilities[row], len(labels))[0],
+            sequences=tuple(next(scored) for _ in encoding.sequences),
             budgets=tuple(map(float, step.budgets)),
             target=labels[targets[row]],
-            views=tuple(cut_views(seen, len(labels)) for seen in next(views)),
-            draws=tuple(replace(draw, views=cut_views(draw.views, len(labels))) for draw in next(draws)),
+            views=tuple(_cut_views(view, len(labels)) for view in next(views)),
+            draws=tuple(replace(draw, views=_cut_views(draw.views, len(labels))) for draw in next(draws)),
             probes=probes[row] if probes is not None else None,
             seconds=cost.seconds / len(examples) if cost else None,
             token_forwards=cost.tokens / len(examples) if cost else None,
             convergence_delta=deltas[row] if deltas is not None else None,
-            truncated=one.truncated,
+            truncated=encoding.truncated,
             choices=example.choices,
-            trained_removal=how.trained_removal,
+            trained_removal=protocol.trained_removal,
         )
 
 
 def batch_scores(step: Step, sequences: Sequence[Tokens]) -> Iterator[Scored]:
-    """What was thought of the selectable tokens of every sequence of the batch."""
+    """The scores and selections of the selectable tokens of every sequence of the batch."""
     scores = step.scores.double().cpu().numpy()  # [D, T]
     masks = step.masks.cpu().numpy()  # [K, D, T]
     for row, tokens in enumerate(sequences):
-        places = tokens.selectable.nonzero()[0]
+        positions = tokens.selectable.nonzero()[0]
         gold = tokens.rationale
         yield Scored(
-            tokens=tuple(map(tuple, tokens.spans[places].tolist())),
-            scores=tuple(scores[row, places].tolist()),
-            gold=None if gold is None else tuple(gold[places].tolist()),
-            selected=tuple(tuple(mask.nonzero()[0].tolist()) for mask in masks[:, row, places]),
+            tokens=tuple(map(tuple, tokens.spans[positions].tolist())),
+            scores=tuple(scores[row, positions].tolist()),
+            gold=None if gold is None else tuple(gold[positions].tolist()),
+            selected=tuple(tuple(mask.nonzero()[0].tolist()) for mask in masks[:, row, positions]),
         )
 
 
 def batch_views(step: Step, perturber: Perturber) -> Iterator[Views]:
-    """What every example's rationales come to, for one way of removing tokens."""
-    seen = step if perturber is step.perturber else replace(step, perturber=perturber, asked=step.target)
-    both = zip(distributions(seen.dropped_logits), distributions(seen.kept_logits), strict=True)
+    """The predictions with and without every example's rationales, for one way of removing tokens."""
+    if perturber is not step.perturber:
+        step = replace(step, perturber=perturber, given_target=step.target)
+    both = zip(
+        _nested_probabilities(step.dropped_logits), _nested_probabilities(step.kept_logits), strict=True
+    )
     alone = isinstance(step, SelectPredictStep)  # it has no answer to the whole text to compare with
     return (Views(perturber.removal, removed, kept, kept if alone else None) for removed, kept in both)
 
@@ -137,29 +142,30 @@ def batch_draws(
     step: Step,
     examples: Sequence[Example],
     encoded: Sequence[Encoded],
-    how: Protocol,
+    protocol: EvaluationProtocol,
     *,
     known: Sequence[Probes] | None,
 ) -> Iterator[tuple[Draw, ...]]:
-    """Random scores for every example, so many times over; `known` is what probes said under its own."""
+    """All random draws of every example; `known` are the probes under the system's own scores."""
     steps = [
-        replace(step, extractor=random_scores(step, seed=number), asked=step.target)
-        for number in range(how.draws)
+        replace(step, extractor=random_scores(step, seed=number), given_target=step.target)
+        for number in range(protocol.draws)
     ]
-    drawn = [_draws(one, examples, encoded, how.probes, known) for one in steps]
+    drawn = [_draws(random_step, examples, encoded, protocol.probes, known) for random_step in steps]
     return zip(*drawn, strict=True) if drawn else iter([()] * len(encoded))
 
 
 def random_scores(step: Step, *, seed: int) -> Callable[[Pass, Tensor], Tensor]:
-    """Scores that know nothing; where every score above 0 counts, the system's own in random order."""
+    """An extractor of random scores; where every score above 0 counts, the system's own in random order."""
     drawn = Random(None, seed=seed)
     if not (isinstance(step, SelectPredictStep) and step.select == "threshold"):
         return drawn
 
     def shuffled(full: Pass, target: Tensor) -> Tensor:
-        places = ranks(drawn(full, target), full.batch.selectable)
-        own = step.scores.masked_fill(~full.batch.selectable, float("-inf")).sort(descending=True).values
-        return own.gather(1, places).masked_fill(~full.batch.selectable, 0.0)
+        selectable = full.batch.selectable
+        order = ranks(drawn(full, target), selectable)
+        own = step.scores.masked_fill(~selectable, float("-inf")).sort(descending=True).values
+        return own.gather(1, order).masked_fill(~selectable, 0.0)
 
     return shuffled
 
@@ -171,27 +177,27 @@ def _draws(
     names: Sequence[str],
     known: Sequence[Probes] | None,
 ) -> Iterator[Draw]:
-    """One draw of every example; the tokens and the gold are the record's."""
-    scored = batch_scores(step, [tokens for one in encoded for tokens in one.sequences])
+    """One draw of every example; the tokens and the gold marks are the record's."""
+    scored = batch_scores(step, [tokens for encoding in encoded for tokens in encoding.sequences])
     probes = [None] * len(encoded) if known is None else probe(step, names, examples, encoded, known=known)
-    for one, views, told in zip(encoded, batch_views(step, step.perturber), probes, strict=True):
-        sequences = [next(scored) for _ in one.sequences]
-        scores, selected = tuple(s.scores for s in sequences), tuple(s.selected for s in sequences)
-        yield Draw(scores, selected, views, told)
+    for encoding, views, probed in zip(encoded, batch_views(step, step.perturber), probes, strict=True):
+        sequences = [next(scored) for _ in encoding.sequences]
+        scores = tuple(sequence.scores for sequence in sequences)
+        selected = tuple(sequence.selected for sequence in sequences)
+        yield Draw(scores, selected, views, probed)
 
 
-def distributions(logits: Tensor) -> list[Distributions]:
-    """Probabilities of every view: [K, B, C] to B times K times C."""
-    found = logits.float().softmax(-1).transpose(0, 1).tolist()
-    return [tuple(map(tuple, one)) for one in found]
+def _nested_probabilities(logits: Tensor) -> list[Distributions]:
+    """Probabilities by example and view: from logits [K, B, C] to tuples [B][K][C]."""
+    rows = logits.float().softmax(-1).transpose(0, 1).tolist()
+    return [tuple(map(tuple, row)) for row in rows]
 
 
-def cut(rows: Distributions, count: int) -> Distributions:
-    """Only the first so many: a batch of choices is as wide as the example with the most of them."""
+def _cut(rows: Distributions, count: int) -> Distributions:
+    """Only the first `count` labels: a batch of choices is as wide as the example with the most of them."""
     return rows if len(rows[0]) == count else tuple(row[:count] for row in rows)
 
 
-def cut_views(views: Views, count: int) -> Views:
-    """The same for all distributions of a view."""
-    whole = None if views.whole is None else cut(views.whole, count)
-    return replace(views, removed=cut(views.removed, count), kept=cut(views.kept, count), whole=whole)
+def _cut_views(views: Views, count: int) -> Views:
+    whole = None if views.whole is None else _cut(views.whole, count)
+    return replace(views, removed=_cut(views.removed, count), kept=_cut(views.kept, count), whole=whole)

@@ -1,50 +1,35 @@
-"""What evaluation saw of each example; every metric can be computed from records without the model."""
+"""Records: everything evaluation observed of each example.
+
+Every metric can be computed from records without the model. The dataclasses here are the file format: the
+Parquet schema and the JSON form follow from their fields.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import MISSING, dataclass, fields, replace
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from functools import cache
 from math import isfinite
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from unirex import config
 from unirex.data.example import Label
 
-BUDGETS = (1.0, 5.0, 10.0, 20.0, 50.0)  # per cent; the paper's and ERASER's
+BUDGETS = tuple(map(float, config.BUDGETS))  # per cent; the paper's and ERASER's
 
-
-def budget_count(tokens: int, budget: float) -> int:
-    """How many of so many tokens a budget in per cent buys: at least one, half-way cases to the even.
-
-    >>> [budget_count(tokens, 50) for tokens in (5, 10, 30, 50, 3, 0)]
-    [2, 5, 15, 25, 2, 0]
-    """
-    return min(max(round(tokens * budget / 100), 1), tokens)  # `round` takes halves to the even number
-
-
-def top_k(scores: ArrayLike, budgets: Sequence[float] = BUDGETS) -> tuple[tuple[int, ...], ...]:
-    """Per budget: the numbers of the highest-scored tokens, in their order; of equals the leftmost.
-
-    >>> top_k([0.1, 0.9, 0.9, 0.2], [25, 50])
-    ((1,), (1, 2))
-    """
-    values = np.asarray(scores, dtype=np.float64)
-    ranked = np.argsort(-values, kind="stable")
-    return tuple(tuple(np.sort(ranked[: budget_count(len(values), budget)]).tolist()) for budget in budgets)
-
-
-Floats = tuple[float, ...]
-Distributions = tuple[Floats, ...]  # one a budget, or one a step, in label order
+FloatTuple = tuple[float, ...]
+Distributions = tuple[FloatTuple, ...]  # one per budget, or one per step, in label order
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """One sequence's tokens and what was thought of them."""
+    """The tokens of one sequence, with scores, gold marks and selections."""
 
     tokens: tuple[tuple[int, int, int], ...]  # segment, start, end of every selectable token
-    scores: Floats
+    scores: FloatTuple
     gold: tuple[bool, ...] | None
     selected: tuple[tuple[int, ...], ...]  # per budget: numbers of the selected tokens
     chosen: tuple[int, ...] | None = None  # a tool's own yes-or-no selection; None: scores above 0
@@ -52,19 +37,19 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class Views:
-    """What the classifier says to the rationales of every budget, for one way of removing tokens."""
+    """The predictions with and without the rationale of every budget, for one way of removing tokens."""
 
     removal: str
     removed: Distributions  # without the rationale
     kept: Distributions  # from the rationale alone
-    whole: Distributions | None = None  # what both are held against, if it is not the whole text
+    whole: Distributions | None = None  # what both are compared with, if it is not the whole text
 
 
 @dataclass(frozen=True, slots=True)
 class Draw:
     """Random scores for the same text under the same classifier."""
 
-    scores: tuple[Floats, ...]  # per sequence
+    scores: tuple[FloatTuple, ...]  # per sequence
     selected: tuple[tuple[tuple[int, ...], ...], ...]  # per sequence and budget
     views: Views
     probes: Probes | None = None
@@ -72,38 +57,38 @@ class Draw:
 
 @dataclass(frozen=True, slots=True)
 class Probes:
-    """What the classifier says to further edits of the text, for the metrics that ask more than budgets do.
+    """The predictions for further edits of the text, for metrics that need more than budgets.
 
-    All removal is that of the record's first `views`. A part that was not asked for is None.
+    All removal is that of the record's first `views`. A part that was not requested is None.
     """
 
-    empty: Floats | None = None  # with every selectable token removed
-    first: Floats | None = None  # with the highest-scored token removed
+    empty: FloatTuple | None = None  # with every selectable token removed
+    first: FloatTuple | None = None  # with the highest-scored token removed
     deletion: Distributions | None = None  # with the highest j/J of the tokens removed, j = 1 … J
     insertion: Distributions | None = None  # with only these, j = 1 … J
-    left_out: Floats | None = None  # p(target) without each token alone
-    words: Floats | None = None  # p(target) with the highest 1, 2, … words removed
+    left_out: FloatTuple | None = None  # p(target) without each token alone
+    words: FloatTuple | None = None  # p(target) with the highest 1, 2, … words removed
     lowest: float | None = None  # smallest and largest mean fall over any order of removing the words
     highest: float | None = None
     exact: bool | None = None  # whether those two are exact, or found by beam search
     zero: float | None = None  # p(target) with every embedding of a selectable token set to 0
-    soft_kept: Floats | None = None  # p(target), embeddings kept at random by score; one a draw
-    soft_removed: Floats | None = None
+    soft_kept: FloatTuple | None = None  # p(target), embeddings kept at random by score; one per draw
+    soft_removed: FloatTuple | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """All that is known of one example. What an outside tool does not tell is None or empty."""
+    """Everything known of one example. What a third-party tool does not report is None or empty."""
 
     id: str
     segments: tuple[str, ...]
     label: Label | None
     predicted: Label | None
-    labels: tuple[Label, ...]  # what the probabilities stand for
-    probabilities: Floats
+    labels: tuple[Label, ...]  # in the order of the probabilities
+    probabilities: FloatTuple
     sequences: tuple[Scored, ...]  # one, or one for each choice
-    budgets: Floats  # per cent of the tokens
-    target: Label | None  # whose probability is followed: the prediction's, unless asked otherwise
+    budgets: FloatTuple  # per cent of the tokens
+    target: Label | None  # whose probability is followed: by default the prediction's
     views: tuple[Views, ...] = ()  # the first is what the main metrics use
     draws: tuple[Draw, ...] = ()  # random scores, removed as in the first of `views`
     probes: Probes | None = None
@@ -116,29 +101,29 @@ class Record:
 
     @property
     def full(self) -> float:
-        """p(target) of what the system answers: from the whole text, if it reads that; NaN if nobody told."""
+        """p(target) of the system's answer: from the whole text, if it reads that; NaN if unknown."""
         return self.of_target([self.probabilities])[0] if self.probabilities else float("nan")
 
     @property
     def confidence(self) -> float:
-        """The probability of the prediction; NaN if nobody told."""
+        """The probability of the prediction; NaN if unknown."""
         if not self.probabilities or self.predicted not in self.labels:
             return float("nan")
         return self.probabilities[self.labels.index(self.predicted)]
 
     @property
-    def removed(self) -> Floats:
+    def removed(self) -> FloatTuple:
         """Per budget: p(target) without the rationale."""
         return self.of_target(self.views[0].removed) if self.views else ()
 
     @property
-    def kept(self) -> Floats:
+    def kept(self) -> FloatTuple:
         """Per budget: p(target) from the rationale alone."""
         return self.of_target(self.views[0].kept) if self.views else ()
 
     @property
     def removal(self) -> str | None:
-        """How tokens are taken out for the main metrics."""
+        """How tokens are removed for the main metrics."""
         return self.views[0].removal if self.views else None
 
     @property
@@ -149,21 +134,21 @@ class Record:
     @property
     def length(self) -> int:
         """Selectable tokens of the longest sequence."""
-        return max((len(one.tokens) for one in self.sequences), default=0)
+        return max((len(scored.tokens) for scored in self.sequences), default=0)
 
-    def of_target(self, distributions: Sequence[Floats]) -> Floats:
+    def of_target(self, distributions: Sequence[FloatTuple]) -> FloatTuple:
         """p(target) of each distribution."""
         number = self.labels.index(self.target)
-        return tuple(one[number] for one in distributions)
+        return tuple(distribution[number] for distribution in distributions)
 
     def drawn(self, number: int) -> Record:
-        """The record of one of the random draws, as if its scores were the system's."""
+        """The record of one random draw, as if its scores were the system's."""
         draw = self.draws[number]
         sequences = tuple(
-            replace(one, scores=scores, selected=selected, chosen=None)
-            for one, scores, selected in zip(self.sequences, draw.scores, draw.selected, strict=True)
+            replace(scored, scores=scores, selected=selected, chosen=None)
+            for scored, scores, selected in zip(self.sequences, draw.scores, draw.selected, strict=True)
         )
-        # A system that predicts from its rationale would answer otherwise; what, nobody asked.
+        # A system that predicts from its rationale would answer differently here; that was not computed.
         answer: dict[str, Any] = {"predicted": None, "probabilities": ()} if self.select_predict else {}
         return replace(
             self,
@@ -178,42 +163,60 @@ class Record:
         )
 
 
-PARTS: dict[str, type] = {"sequences": Scored, "views": Views, "draws": Draw, "probes": Probes}
-INSIDE: dict[type, dict[str, type]] = {Record: PARTS, Draw: {"views": Views, "probes": Probes}}
-
-
 def plain(record: Any) -> dict[str, Any]:
     """A record, or a part of one, as dictionaries, lists and numbers."""
     # By hand, as `asdict` copies every number of every tuple.
-    found = {field.name: getattr(record, field.name) for field in fields(record)}
-    for name in INSIDE.get(type(record), ()):
-        value = found[name]
-        found[name] = [plain(one) for one in value] if isinstance(value, tuple) else value and plain(value)
-    return found
+    values = {field.name: getattr(record, field.name) for field in fields(record)}
+    kind: type = type(record)
+    for name in part_types(kind):
+        value = values[name]
+        values[name] = [plain(part) for part in value] if isinstance(value, tuple) else value and plain(value)
+    return values
 
 
 def record_from(values: Any, kind: type = Record) -> Any:
     """A record, or a part of one, from its plain form."""
-    inside, given = INSIDE.get(kind, {}), {field.name: field for field in fields(kind)}
-    needed = [name for name, one in given.items() if one.default is MISSING and name not in values]
-    strange = [name for name in values if name not in given]
+    parts, known = part_types(kind), {field.name: field for field in fields(kind)}
+    needed = [name for name, field in known.items() if field.default is MISSING and name not in values]
+    strange = [name for name in values if name not in known]
     if needed or strange:
         fault = f"no '{needed[0]}'" if needed else f"unknown '{strange[0]}'"
         raise ValueError(f"{fault} in a {kind.__name__.lower()}")
-    return kind(
-        **{
-            name: _part(value, inside[name]) if name in inside and value is not None else _frozen(value)
-            for name, value in values.items()
-        }
-    )
+    given = {}
+    for name, value in values.items():
+        if name not in parts or value is None:
+            given[name] = _frozen(value)
+        elif isinstance(value, list):
+            given[name] = tuple(record_from(part, parts[name]) for part in value)
+        else:
+            given[name] = record_from(value, parts[name])
+    return kind(**given)
+
+
+@cache
+def part_types(kind: type) -> dict[str, type]:
+    """The fields of a record class that hold records themselves, one or several, with their class."""
+    parts = {name: _record_class(hint) for name, hint in get_type_hints(kind).items()}
+    return {name: part for name, part in parts.items() if part is not None}
+
+
+def _record_class(hint: Any) -> type | None:
+    """The dataclass inside a type such as `tuple[Scored, ...]` or `Probes | None`."""
+    if is_dataclass(hint):
+        return hint if isinstance(hint, type) else None
+    return next((found for found in map(_record_class, get_args(hint)) if found), None)
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value
 
 
 def check_record(record: Record) -> Record:
-    """The record, if its parts fit together and its numbers are numbers; `ValueError` says what does not."""
-    for one in record.sequences:
-        _check_count("scores", one.scores, len(one.tokens), empty=True)
-        _check_count("gold marks", one.gold or (), len(one.tokens), empty=True)
-        _check_numbers("score", one.scores)
+    """The record, if its parts fit together and its numbers are finite; else `ValueError`."""
+    for scored in record.sequences:
+        _check_count("scores", scored.scores, len(scored.tokens), empty=True)
+        _check_count("gold marks", scored.gold or (), len(scored.tokens), empty=True)
+        _check_numbers("score", scored.scores)
     _check_count("probabilities", record.probabilities, len(record.labels), empty=True)
     _check_numbers("probability", record.probabilities)
     for views in (*record.views, *(draw.views for draw in record.draws)):
@@ -232,17 +235,27 @@ def _check_count(what: str, values: Sequence[Any], count: int, *, empty: bool = 
         raise ValueError(f"{len(values)} {what} where there should be {count}")
 
 
-def _check_numbers(what: str, values: Floats) -> None:
+def _check_numbers(what: str, values: FloatTuple) -> None:
     for value in values:
         if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
             raise ValueError(f"{what} {value!r} is not a number")
 
 
-def _part(value: Any, kind: type) -> Any:
-    if isinstance(value, list):
-        return tuple(record_from(one, kind) for one in value)
-    return record_from(value, kind)
+def budget_count(tokens: int, budget: float) -> int:
+    """The number of tokens that a budget in per cent buys: at least one, half-way cases to the even number.
+
+    >>> [budget_count(tokens, 50) for tokens in (5, 10, 30, 50, 3, 0)]
+    [2, 5, 15, 25, 2, 0]
+    """
+    return min(max(round(tokens * budget / 100), 1), tokens)  # `round` takes halves to the even number
 
 
-def _frozen(value: Any) -> Any:
-    return tuple(map(_frozen, value)) if isinstance(value, list) else value
+def top_k(scores: ArrayLike, budgets: Sequence[float] = BUDGETS) -> tuple[tuple[int, ...], ...]:
+    """Per budget: the numbers of the highest-scored tokens, ascending; of equals the leftmost.
+
+    >>> top_k([0.1, 0.9, 0.9, 0.2], [25, 50])
+    ((1,), (1, 2))
+    """
+    values = np.asarray(scores, dtype=np.float64)
+    ranked = np.argsort(-values, kind="stable")
+    return tuple(tuple(np.sort(ranked[: budget_count(len(values), budget)]).tolist()) for budget in budgets)

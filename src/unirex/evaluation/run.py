@@ -12,107 +12,26 @@ from typing import TypedDict, Unpack
 
 import torch
 
-from unirex.config import check_budgets
+from unirex.config import EVALUATION_BATCH_SIZE, RANDOM_DRAWS, check_budgets
 from unirex.data.example import Example, Label
 from unirex.encoding.batch import Batch, Encoded
 from unirex.encoding.encode import warn_cut
 from unirex.errors import UserError, unknown
 from unirex.evaluation.probes import check_probes
-from unirex.evaluation.record_files import FORMATS, NAME, Write, write_records, writing
-from unirex.evaluation.recording import Protocol, batch_records, costed
+from unirex.evaluation.record_files import FORMATS, NAME, WriteRecord, write_records, writing
+from unirex.evaluation.recording import EvaluationProtocol, batch_records, measured_cost
 from unirex.evaluation.records import Record
 from unirex.evaluation.summary import Summary
-from unirex.files import Progress, new_folder, replace_file
-from unirex.system import EVALUATED, Advance, System
+from unirex.files import Advance, Progress, new_folder, replace_file
+from unirex.system import System
 
-
-def save_stream(
-    folder: Path,
-    records: Iterable[Record],
-    summary: Summary,
-    *,
-    formats: Sequence[str] = FORMATS,
-    told: Callable[[], Mapping[str, object]] = dict,
-) -> None:
-    """Every record into the files of a folder and into the summary, which is then saved beside them.
-
-    `told` says the facts of the run when it is over.
-    """
-    for ending in formats:
-        if ending not in FORMATS:
-            raise unknown("format of records", ending, FORMATS)
-    with new_folder(folder):
-        record_to([folder / f"{NAME}.{ending}" for ending in dict.fromkeys(formats)], records, summary)
-        summary.facts = told()
-        summary.save(folder)
-
-
-def record_to(paths: Sequence[Path], records: Iterable[Record], summary: Summary) -> None:
-    """Every record to every file and into the summary; the files appear together, at the end."""
-
-    def fill(drafts: list[Path]) -> None:
-        if len(drafts) < len(paths):
-            replace_file(paths[len(drafts)], lambda draft: fill([*drafts, draft]))
-            return
-        with ExitStack() as stack:
-            writers: list[Write] = [stack.enter_context(writing(draft)) for draft in drafts]
-            for record in records:
-                summary.add(record)
-                for write in writers:
-                    write(record)
-
-    fill([])
-
-
+TARGETS = ("predicted", "gold")
 HELD_OUT = ("mask_token", "pad_token", "delete", "attention_mask")  # the first that training did not see
-
-
-def checked_protocol(
-    system: System, chosen: str, *, beside: Sequence[str] | None, draws: int, probes: Sequence[str]
-) -> Protocol:
-    """What is looked at beside the main metrics; a name nobody knows is a mistake."""
-    if draws < 0:
-        raise UserError(f"draws {draws}: give how often random scores are drawn, 0 or more.")
-    check_probes(probes)
-    model = system.model
-    if model.config.predict_from == "rationale" and chosen != model.config.removal:
-        raise UserError(
-            f"removal {chosen}: this system predicts from a rationale taken out by '{model.config.removal}'; "
-            "another would change its answers. --beside shows what it would come to."
-        )
-    if probes and model.config.predict_from == "rationale":
-        raise UserError(
-            "probes edit whole texts; this system predicts from its rationale and reads no others."
-        )
-    trained = model.config.removal if model.trained_views() else None
-    others = held_out(system, chosen, trained) if beside is None else beside
-    perturbers = [model.perturber(name) for name in dict.fromkeys(others) if name != chosen]
-    return Protocol(perturbers, draws, tuple(probes), trained)
-
-
-def held_out(system: System, chosen: str, trained: str | None) -> list[str]:
-    """The way of removing tokens that training used, and one that neither it nor the main metrics use.
-
-    Faithfulness can be learnt for one way of removing tokens alone (SPEC part D, Goodhart).
-    """
-    known = [name for name in HELD_OUT if name not in (chosen, trained) and _possible(system, name)]
-    return [*([trained] if trained else []), *known[:1]]
-
-
-def _possible(system: System, removal: str) -> bool:
-    try:
-        system.model.perturber(removal)
-    except UserError:  # no mask token
-        return False
-    return True
-
-
-DRAWS = 5  # of random scores: SPEC D10
 
 
 @dataclass(frozen=True)
 class Results:
-    """The records of a system and what they come to."""
+    """The records of a system and the metrics computed from them."""
 
     name: str
     labels: tuple[Label, ...]
@@ -138,7 +57,7 @@ class Results:
 
     @property
     def floor(self) -> tuple[tuple[Record, ...], ...]:
-        """The records of random scores, one tuple a draw."""
+        """The records of random scores, one tuple per draw."""
         draws = len(self.records[0].draws) if self.records else 0
         return tuple(tuple(record.drawn(number) for record in self.records) for number in range(draws))
 
@@ -153,8 +72,8 @@ class Results:
         self.summary.save(folder)
 
 
-class Options(TypedDict, total=False):
-    """How a system is looked at; see `evaluated`."""
+class EvaluationOptions(TypedDict, total=False):
+    """How a system is evaluated; see `evaluated`."""
 
     budgets: Sequence[float] | None
     removal: str | None
@@ -171,23 +90,23 @@ def evaluate(
     *,
     name: str | None = None,
     progress: bool = False,
-    **options: Unpack[Options],
+    **options: Unpack[EvaluationOptions],
 ) -> Results:
-    """Score a system on labelled examples; beside it a floor of random scores under the same classifier.
+    """Score a system on labelled examples, beside a floor of random scores under the same classifier.
 
-    All records are in memory after; for files of any size see `evaluate_to`, or `evaluated`.
+    All records are kept in memory; for files of any size see `evaluate_to`, or `evaluated`.
 
     Args:
-        system: what is scored.
+        system: the system to score.
         examples: with labels; those with a gold rationale count for plausibility.
         name: of the row in tables.
-        progress: say how far it is, on standard error.
+        progress: show progress on standard error.
         options: those of `evaluated`: budgets, removal, beside, draws, probes, target, batch_size.
     """
     total = len(examples) if isinstance(examples, Sized) else None
     with Progress("evaluating", total=total, shown=progress) as shown:
         records = tuple(evaluated(system, examples, advance=shown.advance, **options))
-    return Results(name or system.name, system.labels, records, facts(system))
+    return Results(name or system.name, system.labels, records, system_facts(system))
 
 
 def evaluate_to(
@@ -198,17 +117,20 @@ def evaluate_to(
     formats: Sequence[str] = FORMATS,
     about: Mapping[str, object] | None = None,
     advance: Advance | None = None,
-    **options: Unpack[Options],
+    **options: Unpack[EvaluationOptions],
 ) -> Summary:
     """Evaluate a stream of any length into `records.jsonl`, `records.parquet` and `metrics.json`.
 
     The records are written and counted as they come, so only their values stay in memory; the files appear
-    when they are complete, and a mistake in the examples leaves nothing behind. `about` is kept with the
+    when they are complete, and an error in the examples leaves nothing behind. `about` is kept with the
     settings in `metrics.json`. Options as in `evaluated`.
     """
     records = evaluated(system, examples, advance=advance, **options)
     summary = Summary(system.name, system.labels)
-    save_stream(folder, records, summary, formats=formats, told=lambda: {**facts(system), **(about or {})})
+    # The facts include peak memory, so they are taken when all records are written.
+    save_stream(
+        folder, records, summary, formats=formats, facts=lambda: {**system_facts(system), **(about or {})}
+    )
     return summary
 
 
@@ -219,69 +141,47 @@ def evaluated(
     budgets: Sequence[float] | None = None,
     removal: str | None = None,
     beside: Sequence[str] | None = None,
-    draws: int = DRAWS,
+    draws: int = RANDOM_DRAWS,
     probes: Sequence[str] = (),
     target: str = "predicted",
-    batch_size: int = EVALUATED,
+    batch_size: int = EVALUATION_BATCH_SIZE,
     advance: Advance | None = None,
 ) -> Iterator[Record]:
     """The record of each example, in the order of the examples, one window of them in memory at a time.
 
     Args:
-        system: what is scored.
+        system: the system to score.
         examples: with labels; those with a gold rationale count for plausibility.
         budgets: other than the system's own, in per cent.
-        removal: how tokens are taken out for the main metrics, if not as the system says.
-        beside: further ways of taking them out; by default the one training used and one it never saw.
+        removal: how tokens are removed for the main metrics, if not as the system says.
+        beside: further ways of removing them; by default the one training used and one it never saw.
         draws: how often random scores are drawn; 0 for none.
         probes: further edits, for further metrics: `curves`, `leave-one-out`, `naopc`, `soft`, `empty`.
         target: whose probability is followed: of the `predicted` label, or of the `gold` one.
         batch_size: texts at once.
-        advance: hears how many more are done.
+        advance: progress callback: number of examples just finished.
     """
-    chosen = removal or system.model.evaluated_removal
-    protocol = checked_protocol(system, chosen, beside=beside, draws=draws, probes=probes)
+    main_removal = removal or system.model.evaluated_removal
+    protocol = checked_protocol(system, main_removal, beside=beside, draws=draws, probes=probes)
     if budgets is not None:
         check_budgets(budgets)
         system.check_budgets(budgets)
-    if target not in ("predicted", "gold"):
-        raise unknown("target", target, ("predicted", "gold"))
+    if target not in TARGETS:
+        raise unknown("target", target, TARGETS)
 
-    def answer(some: Sequence[Example], encoded: Sequence[Encoded], batch: Batch) -> Iterator[Record]:
+    def answer(window: Sequence[Example], encoded: Sequence[Encoded], batch: Batch) -> Iterator[Record]:
         followed = batch.labels if target == "gold" else None
-        with costed(system.model) as cost:
-            step = system.model.step(batch, target=followed, budgets=budgets, removal=chosen)
-            step.scores  # noqa: B018  (computed when asked for; what follows is the price of measuring)
-        return batch_records(step, some, encoded, system.answers, protocol=protocol, cost=cost)
+        with measured_cost(system.model) as cost:
+            step = system.model.step(batch, target=followed, budgets=budgets, removal=main_removal)
+            step.scores  # noqa: B018  (computed on access; all that follows is the price of measuring)
+        return batch_records(step, window, encoded, system.label_names, protocol=protocol, cost=cost)
 
-    records = system.stream(labelled(examples), answer, batch_size=batch_size, advance=advance)
-    return told_truncation(records, system)
-
-
-def facts(system: System) -> dict[str, object]:
-    """What is the same for every text, and the most memory that was needed so far."""
-    model = system.model
-    return {
-        "parameters": sum(one.numel() for one in model.parameters()),
-        "encoder": getattr(model.config.encoder, "_name_or_path", "") or model.config.encoder.model_type,
-        "extractor": model.config.extractor,
-        "extractor_options": dict(model.config.extractor_options or {}),
-        "peak_memory_bytes": peak_memory(model.device),
-    }
+    records = system.stream(_labelled(examples), answer, batch_size=batch_size, advance=advance)
+    return _warning_of_cuts(records, system)
 
 
-def peak_memory(device: torch.device) -> int:
-    """The most memory had at once, in bytes: on a GPU the tensors there, else the whole process."""
-    if device.type == "cuda":
-        return torch.cuda.max_memory_allocated(device)
-    import resource  # not on Windows
-
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return most if sys.platform == "darwin" else most * 1024
-
-
-def labelled(examples: Iterable[Example]) -> Iterator[Example]:
-    """Evaluation needs examples, and each a label."""
+def _labelled(examples: Iterable[Example]) -> Iterator[Example]:
+    """The examples, of which there must be some, each with a label."""
     example = None
     for example in examples:
         if example.label is None:
@@ -291,10 +191,108 @@ def labelled(examples: Iterable[Example]) -> Iterator[Example]:
         raise UserError("there are no examples to evaluate on.")
 
 
-def told_truncation(records: Iterable[Record], system: System) -> Iterator[Record]:
-    """The records as they come; after the last, a warning if texts were cut."""
+def _warning_of_cuts(records: Iterable[Record], system: System) -> Iterator[Record]:
+    """The records as they come; after the last, a warning if texts were truncated."""
     config, texts, cut, tokens = system.model.config, 0, 0, 0
     for record in records:
         texts, cut, tokens = texts + 1, cut + bool(record.truncated), tokens + record.truncated
         yield record
     warn_cut(cut, texts, tokens, config.max_length, windows=config.truncation == "windows")
+
+
+def checked_protocol(
+    system: System, main_removal: str, *, beside: Sequence[str] | None, draws: int, probes: Sequence[str]
+) -> EvaluationProtocol:
+    """What is measured beside the main metrics, refused where the system cannot be measured so."""
+    if draws < 0:
+        raise UserError(f"draws {draws}: give how often random scores are drawn, 0 or more.")
+    check_probes(probes)
+    model = system.model
+    if model.config.predict_from == "rationale" and main_removal != model.config.removal:
+        raise UserError(
+            f"removal {main_removal}: this system predicts from a rationale taken out by "
+            f"'{model.config.removal}'; another would change its answers. "
+            "--beside shows what it would come to."
+        )
+    if probes and model.config.predict_from == "rationale":
+        raise UserError(
+            "probes edit whole texts; this system predicts from its rationale and reads no others."
+        )
+    trained = model.config.removal if model.trained_views() else None
+    others = _held_out(system, main_removal, trained) if beside is None else beside
+    perturbers = [model.perturber(name) for name in dict.fromkeys(others) if name != main_removal]
+    return EvaluationProtocol(perturbers, draws, tuple(probes), trained)
+
+
+def _held_out(system: System, main_removal: str, trained: str | None) -> list[str]:
+    """The removal that training used, and one that neither it nor the main metrics use.
+
+    Faithfulness can be learnt for one way of removing tokens alone
+    (spec/metrics.md#critiques-to-keep-in-mind).
+    """
+    found = [trained] if trained else []
+    for name in HELD_OUT:
+        if name in (main_removal, trained):
+            continue
+        try:
+            system.model.perturber(name)
+        except UserError:  # no mask token
+            continue
+        return [*found, name]
+    return found
+
+
+def save_stream(
+    folder: Path,
+    records: Iterable[Record],
+    summary: Summary,
+    *,
+    formats: Sequence[str] = FORMATS,
+    facts: Callable[[], Mapping[str, object]] = dict,
+) -> None:
+    """Write every record into the files of a folder, add it to the summary, and save that beside them.
+
+    `facts` is called after the last record and returns the facts of the run.
+    """
+    for ending in formats:
+        if ending not in FORMATS:
+            raise unknown("format of records", ending, FORMATS)
+    paths = [folder / f"{NAME}.{ending}" for ending in dict.fromkeys(formats)]
+
+    def fill(drafts: list[Path]) -> None:
+        if len(drafts) < len(paths):  # nest one `replace_file` per path, so that all succeed or none
+            replace_file(paths[len(drafts)], lambda draft: fill([*drafts, draft]))
+            return
+        with ExitStack() as stack:
+            writers: list[WriteRecord] = [stack.enter_context(writing(draft)) for draft in drafts]
+            for record in records:
+                summary.add(record)
+                for write in writers:
+                    write(record)
+
+    with new_folder(folder):
+        fill([])
+        summary.facts = facts()
+        summary.save(folder)
+
+
+def system_facts(system: System) -> dict[str, object]:
+    """What is the same for every text, and the peak memory so far."""
+    model = system.model
+    return {
+        "parameters": sum(parameter.numel() for parameter in model.parameters()),
+        "encoder": getattr(model.config.encoder, "_name_or_path", "") or model.config.encoder.model_type,
+        "extractor": model.config.extractor,
+        "extractor_options": dict(model.config.extractor_options or {}),
+        "peak_memory_bytes": _peak_memory(model.device),
+    }
+
+
+def _peak_memory(device: torch.device) -> int:
+    """Peak memory in bytes: on a GPU of the tensors there, else of the whole process."""
+    if device.type == "cuda":
+        return torch.cuda.max_memory_allocated(device)
+    import resource  # not on Windows
+
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else most * 1024  # macOS counts in bytes, Linux in KiB

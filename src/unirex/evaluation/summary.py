@@ -1,103 +1,26 @@
-"""What an evaluation comes to: metrics, confidence intervals, and the random floor beside them."""
+"""The summary of an evaluation: metrics, confidence intervals, and the floor of random scores."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from unirex.data.example import Label
 from unirex.evaluation.records import Record
-from unirex.evaluation.tally import Columns, Sum, Tally
+from unirex.evaluation.tally import Interval, MetricColumns, Sum, Tally, intervals_of
 from unirex.files import write_file
 from unirex.metrics import performance
-from unirex.metrics.bootstrap import bootstrap_counts, bootstrap_interval, bootstrap_statistic
-from unirex.metrics.calibration import expected_calibration_error
 from unirex.metrics.paired import mean_std
+from unirex.metrics.registry import BY_REMOVAL, HEADLINE, PROBED
 from unirex.report.notes import collapse_warning, completeness_note, select_predict_note
 from unirex.report.table import table
 
-Interval = tuple[float, float]
-
-DRAWS = 1000
-TOGETHER = 16  # metrics at once: tables of 100,000 examples stay small
-
-
-def intervals_of(columns: Columns, *, level: float = 0.95, seed: int = 0) -> dict[str, Interval]:
-    """Every metric's interval by name; of means over examples and of those that are none (macro F1, ECE)."""
-    names = columns.names
-    if not names or len(columns) < 2:
-        return {}
-    found: dict[str, Interval] = {}
-    for start in range(0, len(names), TOGETHER):  # one seed, the same draws
-        some = names[start : start + TOGETHER]
-        table = np.stack([columns.column(name) for name in some], axis=1)  # [N, M]
-        low, high = bootstrap_interval(table, level=level, draws=DRAWS, seed=seed)
-        found |= {name: (float(a), float(b)) for name, a, b in zip(some, low, high, strict=True)}
-    return found | _labels(columns, level, seed) | _calibration(columns, level, seed)
-
-
-def _labels(columns: Columns, level: float, seed: int) -> dict[str, Interval]:
-    """Of what rests on counts of predicted and gold labels."""
-    counts, labels = columns.tally.confusion, columns.labels
-    pairs = list(counts)
-
-    def interval(metric: Callable[..., float]) -> Interval:
-        def of(times: np.ndarray) -> float:
-            return metric(dict(zip(pairs, times.tolist(), strict=True)), labels=labels)
-
-        return bootstrap_counts(of, list(counts.values()), level=level, draws=DRAWS, seed=seed)
-
-    found = {"macro_f1": performance.macro_f1_of, "micro_f1": performance.micro_f1_of} if counts else {}
-    if counts and labels is not None and len(labels) == 2:
-        found["binary_f1"] = performance.binary_f1_of
-    return {name: interval(metric) for name, metric in found.items()}
-
-
-def _calibration(columns: Columns, level: float, seed: int) -> dict[str, Interval]:
-    """Of the calibration error, if there are probabilities."""
-    sure, right = columns.confidence, columns.column("accuracy")
-    known = ~np.isnan(sure) & ~np.isnan(right)
-    if not known.any():
-        return {}
-    sure, right = sure[known], right[known]
-
-    def of(times: np.ndarray) -> float:
-        return expected_calibration_error(sure, right, weights=times)
-
-    return {"ece": bootstrap_statistic(of, len(sure), level=level, draws=DRAWS, seed=seed)}
-
-
 FLOOR = "random scores"
-COLUMNS = (
-    "accuracy",
-    "comprehensiveness",
-    "sufficiency",
-    "csd",
-    "auprc",
-    "token_f1_macro2",
-    "token_f1",
-)  # the three desiderata at a glance; `Summary.metrics` has the rest
-
-PROBED = (
-    "normalised_comprehensiveness",
-    "normalised_sufficiency",
-    "decision_flip_first",
-    "decision_flip_fraction",
-    "deletion_auc",
-    "insertion_auc",
-    "loo_correlation",
-    "naopc",
-    "soft_sufficiency",
-    "soft_comprehensiveness",
-)  # shown if the probes they need were asked for
-NOTHING = 0.005  # of the tokens: as good as none
-BY_REMOVAL = ("comprehensiveness", "sufficiency", "csd")
+NEARLY_NOTHING = 0.005  # of the tokens: as good as none
 
 
 @dataclass
@@ -107,13 +30,13 @@ class Summary:
     name: str
     labels: Sequence[Label] | None = None
     facts: Mapping[str, object] = field(default_factory=dict)  # of the system and its run, for the file
-    columns: Columns = field(init=False)
-    floor: list[Tally] = field(default_factory=list)  # one a draw
-    read: Sum = field(default_factory=Sum)  # share of the tokens, where nothing else is read
+    columns: MetricColumns = field(init=False)
+    floor: list[Tally] = field(default_factory=list)  # one per draw
+    read: Sum = field(default_factory=Sum)  # share of the tokens read by a select-predict system
     seen: dict[str, object] = field(default_factory=dict)  # how it was evaluated, from the first record
 
     def __post_init__(self) -> None:
-        self.columns = Columns(self.name, self.labels)
+        self.columns = MetricColumns(self.name, self.labels)
 
     @classmethod
     def of(cls, name: str, records: Iterable[Record], labels: Sequence[Label] | None = None) -> Summary:
@@ -124,21 +47,32 @@ class Summary:
         return summary
 
     def add(self, record: Record) -> None:
-        """One more example."""
+        """Add one more example."""
         if not len(self.columns):
-            self.seen = protocol_of(record)
+            # The settings of the evaluation are the same in all its records.
+            self.seen = {
+                "budgets": list(record.budgets),
+                "removals": [views.removal for views in record.views],
+                "trained_removal": record.trained_removal,
+                "target": "predicted",  # until a record is seen that follows another label
+                "draws": len(record.draws),
+                "predicts_from": "rationale" if record.select_predict else "text",
+            }
             self.floor = [Tally(self.labels) for _ in record.draws]
         if record.target != record.predicted:
             self.seen["target"] = "gold"
         if record.select_predict:
-            self.read.add(share_read(record))
+            # It reads the tokens of its largest rationale.
+            tokens = sum(len(scored.tokens) for scored in record.sequences)
+            read = sum(len(scored.selected[-1]) for scored in record.sequences)
+            self.read.add(read / tokens if tokens else 0.0)
         self.columns.add(record)
         for number, tally in enumerate(self.floor):
             tally.add(record.drawn(number))
 
     @property
     def count(self) -> int:
-        """How many texts."""
+        """The number of texts."""
         return len(self.columns)
 
     @property
@@ -160,9 +94,8 @@ class Summary:
         return {self.name: self.metrics} | ({f"{self.name}: {FLOOR}": floor} if floor else {})
 
     @cached_property
-    def intervals(self) -> dict[str, tuple[float, float]]:
-        """Where each metric lies with 95 % confidence, were other texts of this kind drawn."""
-
+    def intervals(self) -> dict[str, Interval]:
+        """The 95 % bootstrap interval of each metric over texts."""
         return intervals_of(self.columns)
 
     @property
@@ -172,32 +105,32 @@ class Summary:
 
     @property
     def collapse(self) -> performance.Collapse | None:
-        """The one answer it gives to (nearly) all texts, if it does."""
+        """The one answer it gives to (nearly) all texts, if there is one."""
         return self.columns.tally.collapse
 
     @property
     def notes(self) -> list[str]:
-        """What its numbers mean other than usual."""
-        raw, sizes = self.metrics.get("comprehensiveness_mean"), self.seen.get("budgets")
+        """Where its numbers mean something other than usual."""
+        comp, budgets = self.metrics.get("comprehensiveness_mean"), self.seen.get("budgets")
         error = self.metrics.get("convergence_delta")
         found = [] if error is None else [f"note: {completeness_note(error)}"]
-        if self.select_predict and raw is not None and isinstance(sizes, list):
-            found.append(f"note: {select_predict_note(self.name, raw, len(sizes), self.read.mean)}")
+        if self.select_predict and comp is not None and isinstance(budgets, list):
+            found.append(f"note: {select_predict_note(self.name, comp, len(budgets), self.read.mean)}")
         return found
 
     @property
     def warnings(self) -> list[str]:
         """Why its numbers mislead, if they do."""
         found = [] if self.collapse is None else [collapse_warning(self.name, self.collapse)]
-        if self.read.count and not NOTHING < self.read.mean < 1 - NOTHING:
-            what = "nothing" if self.read.mean <= NOTHING else "everything"
+        if self.read.count and not NEARLY_NOTHING < self.read.mean < 1 - NEARLY_NOTHING:
+            what = "nothing" if self.read.mean <= NEARLY_NOTHING else "everything"
             found.append(f"{self.name} selects (nearly) {what}: it does not choose at all.")
         return found
 
     def table(self) -> str:
-        """The three desiderata as text, and under it how sure they are and what to beware of."""
+        """The three desiderata as text, with intervals and notes; then further removals and probes."""
         rows = self.rows
-        shown = [name for name in COLUMNS if any(name in row for row in rows.values())]
+        shown = [name for name in HEADLINE if any(name in row for row in rows.values())]
         intervals = {self.name: self.intervals} if self.intervals else None
         main = table(rows, shown, intervals, notes=self.notes, warnings=self.warnings)
         removals, probed = self.removals(), [name for name in PROBED if name in self.metrics]
@@ -206,32 +139,29 @@ class Summary:
         return "\n\n".join([main, *others])
 
     def removals(self) -> dict[str, dict[str, float]]:
-        """Faithfulness by the way tokens are removed: one that training used shows what was learnt for it.
-
-        Of the rest, the one that neither training nor the main metrics use is held out.
-        """
+        """Faithfulness by removal: the one training used, the main one, and one held out from both."""
         metrics, found = self.metrics, {}
-        used = self.seen.get("removals") or []
-        for number, removal in enumerate(used if isinstance(used, list) else []):
-            keys = {name: f"{name}/{removal}" if number else name for name in BY_REMOVAL}
-            trained = self.seen.get("trained_removal")
-            what = "trained with" if removal == trained else "main" if not number else "held out"
-            found[f"{removal} ({what})"] = {
+        removals, trained = self.seen.get("removals"), self.seen.get("trained_removal")
+        for number, removal in enumerate(removals if isinstance(removals, list) else []):
+            role = "trained with" if removal == trained else "held out" if number else "main"
+            keys = {name: f"{name}/{removal}" if number else name for name in BY_REMOVAL if name in HEADLINE}
+            found[f"{removal} ({role})"] = {
                 name: metrics[key] for name, key in keys.items() if key in metrics
             }
         return found
 
     def plain(self) -> dict[str, Any]:
-        """Everything as JSON has it."""
+        """Everything in the form of `metrics.json`."""
         return {
             "system": self.name,
             "labels": None if self.labels is None else list(self.labels),
             "texts": self.count,
-            "metrics": known(self.metrics),
+            "metrics": _null_for_nan(self.metrics),
             "counts": {name: total.count for name, total in self.columns.tally.sums.items()},
             "intervals": {name: [low, high] for name, (low, high) in self.intervals.items() if low == low},
             "floor": {
-                name: known({"mean": mean, "std": std}) for name, (mean, std) in self.floor_metrics.items()
+                name: _null_for_nan({"mean": mean, "std": std})
+                for name, (mean, std) in self.floor_metrics.items()
             },
             "classes": self.classes(),
             "collapsed": None if self.collapse is None else self.collapse.label,
@@ -244,7 +174,7 @@ class Summary:
         if not counts:
             return []
         report = performance.class_report_of(counts, self.labels)
-        return [{"label": label, **vars_of(row)} for label, row in report.items()]
+        return [{"label": label, **asdict(row)} for label, row in report.items()]
 
     def save(self, folder: Path) -> None:
         """Write `metrics.json`, whole or not at all."""
@@ -254,7 +184,7 @@ class Summary:
 def saved_summary(path: Path) -> Summary:
     """An empty summary with the name, labels and facts of the evaluation that records belong to.
 
-    They stand in the `metrics.json` beside the records; without it, the records say what they can.
+    They are read from the `metrics.json` beside the records; without it, the records have to do.
     """
     try:
         saved = json.loads((path.parent / "metrics.json").read_text("utf-8"))
@@ -263,29 +193,6 @@ def saved_summary(path: Path) -> Summary:
         return Summary(path.stem)
 
 
-def share_read(record: Record) -> float:
-    """Which share of the tokens a system read that predicts from its rationale, the largest it has."""
-    tokens = sum(len(one.tokens) for one in record.sequences)
-    return sum(len(one.selected[-1]) for one in record.sequences) / tokens if tokens else 0.0
-
-
-def known(values: Mapping[str, float]) -> dict[str, float | None]:
-    """NaN as null: JSON has no word for it."""
+def _null_for_nan(values: Mapping[str, float]) -> dict[str, float | None]:
+    """The values with None for NaN, which JSON does not have."""
     return {name: value if value == value else None for name, value in values.items()}
-
-
-def vars_of(row: Any) -> dict[str, float]:
-    """The numbers of a class report's row."""
-    return {name: getattr(row, name) for name in ("precision", "recall", "f1", "support")}
-
-
-def protocol_of(record: Record) -> dict[str, object]:
-    """How a record was made: the same for all of an evaluation."""
-    return {
-        "budgets": list(record.budgets),
-        "removals": [views.removal for views in record.views],
-        "trained_removal": record.trained_removal,
-        "target": "predicted",  # until a record is seen that follows another label
-        "draws": len(record.draws),
-        "predicts_from": "rationale" if record.select_predict else "text",
-    }

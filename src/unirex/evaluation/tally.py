@@ -1,26 +1,33 @@
-"""Every metric from a stream of records: running sums, and the values of all examples as columns."""
+"""Every metric from a stream of records: running sums, the values of all examples, and their intervals."""
 
 from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from math import isnan
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unirex.data.example import Label
 from unirex.evaluation.records import Record
 from unirex.evaluation.values import Values, example_values
 from unirex.metrics import performance
-from unirex.metrics.calibration import Bins
+from unirex.metrics.arrays import Floats, Ints
+from unirex.metrics.bootstrap import bootstrap_counts, bootstrap_interval, bootstrap_statistic
+from unirex.metrics.calibration import Bins, expected_calibration_error
+
+INTERVAL_DRAWS = 1000  # of the bootstrap
+TOGETHER = 16  # metrics at once: tables of 100,000 examples stay small
+NAN = float("nan")
+
+Interval = tuple[float, float]
 
 
 @dataclass
 class Sum:
-    """A running sum that keeps what rounding would lose (Neumaier's), and how many numbers it is of.
+    """A running sum with Neumaier's compensation for rounding, and the number of its terms.
 
     >>> total = Sum()
     >>> for number in (1e16, 1.0, -1e16):
@@ -34,7 +41,7 @@ class Sum:
     count: int = 0
 
     def add(self, value: float) -> None:
-        """One more number."""
+        """Add one number."""
         total = self.high + value
         larger, smaller = (self.high, value) if abs(self.high) >= abs(value) else (value, self.high)
         self.low += (larger - total) + smaller
@@ -49,20 +56,18 @@ class Sum:
 
 @dataclass
 class Tally:
-    """What the records so far come to. The same records in the same order give the same bits."""
+    """The metrics of the records so far. The same records in the same order give the same bits."""
 
     labels: Sequence[Label] | None = None  # None: those of the first record; of choices, those that occur
-    count: int = 0
     sums: dict[str, Sum] = field(default_factory=dict)
     confusion: Counter[tuple[Hashable, Hashable]] = field(default_factory=Counter)
     bins: Bins = field(default_factory=Bins)
 
     def add(self, record: Record) -> Values:
-        """One more record; gives the values it added."""
+        """Count one more record; returns its values."""
         values = example_values(record)
         if self.labels is None and record.choices is None:
             self.labels = record.labels or None
-        self.count += 1
         for name, value in values.items():
             self.sums.setdefault(name, Sum()).add(value)
         if "accuracy" in values:
@@ -73,26 +78,26 @@ class Tally:
 
     def metrics(self) -> dict[str, float]:
         """Every metric by name; means are over examples that have a value, never over batches."""
-        return self._performance() | {name: total.mean for name, total in self.sums.items()}
+        found = {}
+        if self.confusion:
+            found["accuracy"] = performance.accuracy_of(self.confusion)
+            for name, f1_of in self.f1_metrics().items():
+                found[name] = f1_of(self.confusion, labels=self.labels)
+            if self.bins.counts.any():
+                found["ece"] = self.bins.error
+        return found | {name: total.mean for name, total in self.sums.items()}
+
+    def f1_metrics(self) -> dict[str, Callable[..., float]]:
+        """The metrics that are computed from `confusion`: the binary one only if there are two labels."""
+        found = {"macro_f1": performance.macro_f1_of, "micro_f1": performance.micro_f1_of}
+        if self.labels is not None and len(self.labels) == 2:
+            found["binary_f1"] = performance.binary_f1_of
+        return found
 
     @property
     def collapse(self) -> performance.Collapse | None:
         """The one answer to (nearly) all texts, if there is one."""
         return performance.collapse_of(self.confusion)
-
-    def _performance(self) -> dict[str, float]:
-        """How often the label is right, each label counting the same, and whether it knows."""
-        if not self.confusion:
-            return {}
-        counts, labels = self.confusion, self.labels
-        found = {
-            "accuracy": performance.accuracy_of(counts),
-            "macro_f1": performance.macro_f1_of(counts, labels=labels),
-            "micro_f1": performance.micro_f1_of(counts, labels=labels),
-        }
-        if labels is not None and len(labels) == 2:
-            found["binary_f1"] = performance.binary_f1_of(counts, labels=labels)
-        return found | ({"ece": self.bins.error} if any(self.bins.counts) else {})
 
 
 def aggregate(records: Iterable[Record], labels: Sequence[Label] | None = None) -> dict[str, float]:
@@ -103,12 +108,9 @@ def aggregate(records: Iterable[Record], labels: Sequence[Label] | None = None) 
     return tally.metrics()
 
 
-NAN = float("nan")
-
-
 @dataclass
-class Columns:
-    """One system's values on the same examples, in their order; eight bytes for each value.
+class MetricColumns:
+    """One system's value of every metric for every example, in order: eight bytes per value.
 
     Texts and tokens are not kept, so a million examples fit where their records would not.
     """
@@ -127,23 +129,15 @@ class Columns:
         self.tally = Tally(self.given)
 
     @classmethod
-    def of(cls, name: str, records: Iterable[Record], labels: Sequence[Label] | None = None) -> Columns:
+    def of(cls, name: str, records: Iterable[Record], labels: Sequence[Label] | None = None) -> MetricColumns:
         """The columns of all these records."""
         columns = cls(name, labels)
         for record in records:
             columns.add(record)
         return columns
 
-    @property
-    def labels(self) -> Sequence[Label] | None:
-        """What can be predicted, if that is known."""
-        return self.tally.labels
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
     def add(self, record: Record) -> None:
-        """One more example."""
+        """Append one more example."""
         values = self.tally.add(record)
         for name in values:
             if name not in self._values:
@@ -156,26 +150,73 @@ class Columns:
         self._confidence.append(record.confidence)
         self._lengths.append(record.length)
 
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def labels(self) -> Sequence[Label] | None:
+        """The labels that can be predicted, if known."""
+        return self.tally.labels
+
     @property
     def names(self) -> list[str]:
-        """The metrics that at least one example has a value of."""
+        """The metrics for which at least one example has a value."""
         return list(self._values)
 
     @property
-    def confidence(self) -> NDArray[np.float64]:
+    def confidence(self) -> Floats:
         """The probability of the prediction, NaN if unknown."""
         return np.array(self._confidence, dtype=np.float64)
 
     @property
-    def lengths(self) -> NDArray[np.int64]:
+    def lengths(self) -> Ints:
         """Selectable tokens of every example."""
         return np.array(self._lengths, dtype=np.int64)
 
-    def column(self, name: str) -> NDArray[np.float64]:
-        """One value per example, NaN where there is none; all NaN for a metric nobody has."""
-        found = self._values.get(name)
-        return np.full(len(self.ids), NAN) if found is None else np.array(found, dtype=np.float64)
+    def column(self, name: str) -> Floats:
+        """One value per example, NaN where there is none; all NaN for a metric without any."""
+        values = self._values.get(name)
+        return np.full(len(self.ids), NAN) if values is None else np.array(values, dtype=np.float64)
+
+    def calibration(self) -> tuple[Floats, Floats]:
+        """Confidence and correctness (0 or 1) of the examples for which both are known."""
+        confidence, correct = self.confidence, self.column("accuracy")
+        known = ~np.isnan(confidence) & ~np.isnan(correct)
+        return confidence[known], correct[known]
 
     def metrics(self) -> dict[str, float]:
-        """Every metric by name, those included that are no mean over examples (macro F1, ECE)."""
+        """Every metric by name, including those that are not means over examples (macro F1, ECE)."""
         return self.tally.metrics()
+
+
+def intervals_of(columns: MetricColumns) -> dict[str, Interval]:
+    """The 95 % bootstrap interval of every metric by name."""
+    names = columns.names
+    if not names or len(columns) < 2:
+        return {}
+    found: dict[str, Interval] = {}
+    for start in range(0, len(names), TOGETHER):  # one default seed, so all groups share the same draws
+        group = names[start : start + TOGETHER]
+        table = np.stack([columns.column(name) for name in group], axis=1)  # [N, M]
+        low, high = bootstrap_interval(table, draws=INTERVAL_DRAWS)
+        found |= {name: (float(a), float(b)) for name, a, b in zip(group, low, high, strict=True)}
+    tally = columns.tally
+    for name, f1_of in tally.f1_metrics().items() if tally.confusion else ():
+        found[name] = _f1_interval(tally, f1_of)
+    confidence, correct = columns.calibration()
+    if len(confidence):
+        found["ece"] = bootstrap_statistic(
+            lambda times: expected_calibration_error(confidence, correct, weights=times),
+            len(confidence),
+            draws=INTERVAL_DRAWS,
+        )
+    return found
+
+
+def _f1_interval(tally: Tally, f1_of: Callable[..., float]) -> Interval:
+    pairs, counts = list(tally.confusion), list(tally.confusion.values())
+
+    def statistic(times: Ints) -> float:
+        return f1_of(dict(zip(pairs, times.tolist(), strict=True)), labels=tally.labels)
+
+    return bootstrap_counts(statistic, counts, draws=INTERVAL_DRAWS)
