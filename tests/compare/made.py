@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -34,44 +34,37 @@ def records(
 ) -> list[Record]:
     """Records of a method: how often it is right, how far p falls without its words, who would mark them."""
     chance, given = np.random.default_rng(seed + 1000), np.random.default_rng(texts)
-    return [
-        _record(i, given, chance, right, faithful, plausible, budgets, removals, trained, draws)
-        for i in range(number)
-    ]
-
-
-def _record(i, given, chance, right, faithful, plausible, budgets, removals, trained, draws):
-    words = [str(WORDS[at]) for at in given.integers(len(WORDS), size=4 + i % 9)]
-    gold = tuple(bool(one) for one in given.random(len(words)) < 0.3)
-    label = LABELS[int(given.integers(2))]
-    wrong = LABELS[1 - LABELS.index(label)]
-    predicted = label if chance.random() < right else wrong
-    sure = float(chance.uniform(0.7, 0.99))
-    scores = tuple(float(np.round(plausible * marked + chance.normal(0, 0.3), 4)) for marked in gold)
-    return Record(
-        id=f"text-{i}",
-        segments=(" ".join(words),),
-        label=label,
-        predicted=predicted,
-        labels=LABELS,
-        probabilities=_of(predicted, sure),
-        sequences=(Scored(_places(words), scores, gold, _selected(scores, budgets)),),
-        budgets=budgets,
-        target=predicted,
-        views=tuple(_views(one, predicted, sure, faithful, budgets, chance) for one in removals),
-        draws=tuple(_draw(words, predicted, sure, budgets, chance) for _ in range(draws)),
-        seconds=0.01,
-        trained_removal=trained,
-    )
+    made = []
+    for i in range(number):
+        words = [WORDS[at] for at in given.integers(len(WORDS), size=4 + i % 9)]
+        starts = np.cumsum([0, *(len(word) + 1 for word in words)]).tolist()
+        tokens = tuple((0, start, start + len(word)) for start, word in zip(starts, words, strict=False))
+        gold = tuple((given.random(len(words)) < 0.3).tolist())
+        label, wrong = LABELS if given.integers(2) == 0 else LABELS[::-1]
+        predicted = label if chance.random() < right else wrong
+        sure = float(chance.uniform(0.7, 0.99))
+        scores = tuple(float(np.round(plausible * marked + chance.normal(0, 0.3), 4)) for marked in gold)
+        record = Record(
+            id=f"text-{i}",
+            segments=(" ".join(words),),
+            label=label,
+            predicted=predicted,
+            labels=LABELS,
+            probabilities=_of(predicted, sure),
+            sequences=(Scored(tokens, scores, gold, _selected(scores, budgets)),),
+            budgets=budgets,
+            target=predicted,
+            views=tuple(_views(way, predicted, sure, faithful, budgets, chance) for way in removals),
+            draws=tuple(_draw(words, predicted, sure, budgets, chance) for _ in range(draws)),
+            seconds=0.01,
+            trained_removal=trained,
+        )
+        made.append(record)
+    return made
 
 
 def _of(predicted, p):
     return (1 - p, p) if predicted == LABELS[1] else (p, 1 - p)
-
-
-def _places(words):
-    starts = np.cumsum([0, *(len(word) + 1 for word in words)])
-    return tuple((0, int(start), int(start) + len(word)) for start, word in zip(starts, words, strict=False))
 
 
 def _selected(scores, budgets):
@@ -89,7 +82,7 @@ def _views(removal, predicted, sure, faithful, budgets, chance):
 
 
 def _draw(words, predicted, sure, budgets, chance):
-    scores = tuple(float(one) for one in chance.random(len(words)).round(4))
+    scores = tuple(chance.random(len(words)).round(4).tolist())
     return Draw(
         (scores,), (_selected(scores, budgets),), _views("delete", predicted, sure, 0.1, budgets, chance)
     )
@@ -101,13 +94,8 @@ def run(
     """A run's folder with an evaluation in it, as `unirex train` and `unirex evaluate` leave them."""
     home = folder / "evaluation" / evaluation
     home.mkdir(parents=True, exist_ok=True)
-    content = {
-        "method": method,
-        "extractor": "shared-lm",
-        "training": {"epochs": 2},
-        **(settings or {}),
-        "seed": seed,
-    }
+    content = {"method": method, "extractor": "shared-lm", "training": {"epochs": 2}}
+    content |= {**(settings or {}), "seed": seed}
     (folder / "settings.yaml").write_text(yaml.safe_dump(content), encoding="utf-8")
     made = records(seed=seed, **how)
     write_records(home / "records.jsonl", made)
@@ -116,7 +104,21 @@ def run(
     return folder
 
 
-def file(path: Path, *, change: Mapping[str, object] | None = None, **how):
-    """A file of records alone; `change` replaces fields of every record."""
-    write_records(path, [replace(record, **(change or {})) for record in records(**how)])
+def change_saved(folder: Path, **settings):
+    """Write other settings into the metrics.json of a run's evaluation; returns the evaluation."""
+    path = folder / "evaluation" / "sst-test" / "metrics.json"
+    saved = json.loads(path.read_text())
+    saved["settings"] |= settings
+    path.write_text(json.dumps(saved))
+    return path.parent
+
+
+def file(path: Path, *, change: Mapping[str, object] | Callable[[Record], Record] | None = None, **how):
+    """A file of records alone; `change` replaces fields of every record, or makes another of each."""
+    made = records(**how)
+    if callable(change):
+        made = [change(record) for record in made]
+    elif change:
+        made = [replace(record, **change) for record in made]
+    write_records(path, made)
     return path

@@ -1,16 +1,23 @@
-"""`unirex compare`, from the command line to files."""
+"""`unirex compare`, from the command line to files, and the report in a real browser."""
 
 import re
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
 
 import pytest
 from jsonargparse import ArgumentParser
-from made import file, records, run
+from made import file, run
 
+from unirex import comparison
 from unirex.cli import compare
 from unirex.errors import UserError
-from unirex.evaluation.record_files import write_records
 
 EVIL = "<script>alert(1)</script>"
+CHROMIUM = shutil.which("chromium")
+FLAGS = """--headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking
+--disable-component-update --disable-sync --virtual-time-budget=3000 --dump-dom"""
 
 
 def call(*arguments):
@@ -68,11 +75,10 @@ def test_the_same_evaluations_give_the_same_report(places, tmp_path):
 
 
 def test_texts_cannot_break_out_of_the_report(tmp_path):
-    from dataclasses import replace
+    def hostile(record):
+        return replace(record, segments=(f"{record.segments[0]} {EVIL}",))
 
-    made = [replace(one, segments=(one.segments[0] + f" {EVIL}",)) for one in records()]
-    write_records(tmp_path / "a.jsonl", made)
-    call(tmp_path / "a.jsonl", "--html", tmp_path / "report.html")
+    call(file(tmp_path / "a.jsonl", change=hostile), "--html", tmp_path / "report.html")
     html = (tmp_path / "report.html").read_text("utf-8")
     assert "<script>alert" not in html and "alert(1)" in html
 
@@ -96,11 +102,21 @@ def test_mistakes_are_named_before_anything_is_read(places, tmp_path):
 
 
 def test_the_package_needs_no_torch():
-    import subprocess
-    import sys
-
     code = (
         "import sys, unirex.comparison, unirex.cli.compare; print({'torch', 'matplotlib'} & set(sys.modules))"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert out.strip() == "set()"
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
+def test_chromium_draws_the_figures_and_lets_the_script_browse_the_texts(tmp_path):
+    """Under the policy of the page itself."""
+    places = {"a <b>": file(tmp_path / "a.jsonl"), "b": file(tmp_path / "b.jsonl", seed=1, faithful=0.1)}
+    page = tmp_path / "report.html"
+    page.write_text(comparison.compare(places, draws=99).page("Drawn"), encoding="utf-8")
+    command = [CHROMIUM, *FLAGS.split(), f"--user-data-dir={tmp_path / 'profile'}", page.as_uri()]
+    seen = subprocess.run(command, check=True, capture_output=True, timeout=120, text=True).stdout
+    assert len(re.findall('<svg[^>]* class="plot"', seen)) == 6
+    assert "60 texts · 1–25 shown" in re.sub("<[^>]+>", "", seen)  # the script ran
+    assert "a <b>" not in seen and "a &lt;b&gt;" in seen

@@ -8,7 +8,7 @@ import pytest
 from made import LABELS, records
 
 from unirex.comparison import compare
-from unirex.comparison.tables import (
+from unirex.comparison.page import (
     classes_table,
     differences_table,
     lengths_table,
@@ -16,7 +16,6 @@ from unirex.comparison.tables import (
     removals_table,
 )
 from unirex.evaluation.record_files import write_records
-from unirex.evaluation.records import Views
 from unirex.evaluation.summary import Summary
 
 SELECTS = "Suff is 0 by construction"
@@ -25,33 +24,33 @@ FORMS = ("text", "markdown", "latex")
 
 def selecting(made):
     """The same systems, had they predicted from the rationale: what is kept is what was predicted."""
+
+    def own(views):
+        return replace(views, whole=views.kept)
+
     return [
         replace(
-            one,
-            views=tuple(_own(views) for views in one.views),
-            draws=tuple(replace(draw, views=_own(draw.views)) for draw in one.draws),
+            record,
+            views=tuple(own(views) for views in record.views),
+            draws=tuple(replace(draw, views=own(draw.views)) for draw in record.draws),
         )
-        for one in made
+        for record in made
     ]
 
 
-def _own(views):
-    return Views(views.removal, views.removed, views.kept, views.kept)
-
-
-def constant(made, label="neg", *, but=0):
-    """The same texts, but one answer to all except the first few."""
-    p = (0.9, 0.1) if label == LABELS[0] else (0.1, 0.9)
-    return [
-        one if at < but else replace(one, predicted=label, target=label, probabilities=p)
-        for at, one in enumerate(made)
-    ]
+def constant(made):
+    """The same texts, but one answer to all."""
+    return [replace(record, predicted="neg", target="neg", probabilities=(0.9, 0.1)) for record in made]
 
 
 def compared(folder, **made):
-    for name, some in made.items():
-        write_records(folder / f"{name}.jsonl", some)
+    for name, of_method in made.items():
+        write_records(folder / f"{name}.jsonl", of_method)
     return compare({name: folder / f"{name}.jsonl" for name in made}, draws=200)
+
+
+def csv_rows(comparison):
+    return {row["method"]: row for row in csv.DictReader(io.StringIO(comparison.table("csv")))}
 
 
 @pytest.fixture(scope="module")
@@ -79,21 +78,18 @@ def test_what_is_so_by_construction_is_marked_and_said(found, form):
 
 
 def test_csv_says_it_in_a_column(found):
-    rows = {row["method"]: row for row in csv.DictReader(io.StringIO(found.table("csv")))}
+    rows = csv_rows(found)
     assert float(rows["fresh"]["sufficiency"]) == 0.0 and SELECTS in rows["fresh"]["note"]
     assert rows["good"]["note"] == ""
 
 
 def test_a_sufficiency_by_construction_is_neither_tested_nor_the_best(found):
     for key in ("sufficiency", "csd", "comprehensiveness"):  # the last as its budget is its own
-        assert {one.first for one in found.differences(key)} | {
-            one.second for one in found.differences(key)
-        } == {"good", "bad"}
+        assert [{test.first, test.second} for test in found.differences(key)] == [{"good", "bad"}]
         assert found.best(key) == {"good"}
-    assert any("fresh" in (one.first, one.second) for one in found.differences("accuracy"))
-    assert (
-        "fresh" in differences_table(found).caption and "by construction" in differences_table(found).caption
-    )
+    assert any("fresh" in (test.first, test.second) for test in found.differences("accuracy"))
+    caption = differences_table(found).caption
+    assert "fresh" in caption and "by construction" in caption
 
 
 def test_at_the_same_budgets_comprehensiveness_is_tested(tmp_path):
@@ -133,14 +129,9 @@ def test_a_collapsed_predictor_is_warned_of_in_every_format(collapsed, form):
 def test_a_collapsed_predictor_is_warned_of_on_the_page_and_in_csv(collapsed):
     page = collapsed.page()
     assert 'class="warning"' in page and "constant answers &#x27;neg&#x27; to every text" in page
-    rows = {row["method"]: row for row in csv.DictReader(io.StringIO(collapsed.table("csv")))}
-    assert rows["constant"]["note"].startswith("Collapsed")
-    for grid in (
-        classes_table(collapsed),
-        lengths_table(collapsed, ["csd"]),
-        removals_table(collapsed),
-        differences_table(collapsed),
-    ):
+    assert csv_rows(collapsed)["constant"]["note"].startswith("Collapsed")
+    grids = [make(collapsed) for make in (classes_table, removals_table, differences_table)]
+    for grid in (*grids, lengths_table(collapsed, ["csd"])):
         assert any("Collapsed" in note for note in grid.notes)
         signs = [cell.mark for row in grid.body for cell in row] + [head.text[-1:] for head in grid.head]
         assert "‡" in signs
@@ -153,12 +144,9 @@ def test_relative_gain_is_shown_without_the_collapsed(collapsed):
 
 
 def test_the_seeds_that_collapsed_are_named(tmp_path):
-    places = []
-    for seed, made in enumerate((records(), constant(records(seed=1)), constant(records(seed=2), but=0))):
-        folder = tmp_path / f"run-{seed}"
-        folder.mkdir()
-        write_records(folder / "records.jsonl", made)
-        places.append(folder)
+    places = [tmp_path / f"{seed}.jsonl" for seed in range(3)]
+    for seed, path in enumerate(places):
+        write_records(path, constant(records(seed=seed)) if seed else records())
     shown = plain(compare({"slm": places, "other": [places[0]]}, draws=99).table())
     assert "slm (run 2, run 3) answers 'neg' to every text" in shown
 
@@ -166,16 +154,13 @@ def test_the_seeds_that_collapsed_are_named(tmp_path):
 def test_what_a_label_is_called_stays_text(tmp_path):
     evil = "<script>alert(1)</script>"
     made = [
-        replace(one, labels=(evil, "pos"), predicted=evil, target=evil, label=evil if at % 2 else "pos")
-        for at, one in enumerate(records(number=20))
+        replace(record, labels=(evil, "pos"), predicted=evil, target=evil, label=evil if at % 2 else "pos")
+        for at, record in enumerate(records(number=20))
     ]
     found = compared(tmp_path, a=made)
     assert evil not in found.page() and "&lt;script&gt;alert(1)&lt;/script&gt;" in found.page()
     assert r"\textless{}script\textgreater{}" in found.table("latex")
-    assert (
-        r"\<script>" in found.table("markdown")
-        and WARNED.replace("constant", "a").split("'")[0] in found.table()
-    )
+    assert r"\<script>" in found.table("markdown") and "a answers " in found.table()
 
 
 def test_ordinary_methods_have_neither_marks_nor_warnings(tmp_path):
@@ -186,12 +171,9 @@ def test_ordinary_methods_have_neither_marks_nor_warnings(tmp_path):
     assert "<sup>" not in found.page() and 'class="warning"' not in found.page()
 
 
-def test_what_a_summary_keeps_is_read_back(tmp_path):
-    made = selecting(constant(records(number=30)))
-    summary = Summary.of("fresh", made, LABELS)
-    assert (
-        summary.plain()["collapsed"] == "neg" and summary.plain()["settings"]["predicts_from"] == "rationale"
-    )
+def test_what_a_summary_keeps_is_read_back():
+    fresh = Summary.of("fresh", selecting(constant(records(number=30))), LABELS).plain()
+    assert fresh["collapsed"] == "neg" and fresh["settings"]["predicts_from"] == "rationale"
     ordinary = Summary.of("ordinary", records(number=30), LABELS).plain()
     assert ordinary["collapsed"] is None and ordinary["settings"]["predicts_from"] == "text"
 

@@ -8,8 +8,8 @@ import pytest
 from made import file, records, run
 
 from unirex.comparison import compare
+from unirex.comparison.page import differences_table
 from unirex.comparison.significance import Difference, best, whole_set_statistic
-from unirex.comparison.tables import differences_table
 from unirex.errors import UserError
 from unirex.evaluation.record_files import write_records
 
@@ -19,14 +19,16 @@ def planted(tmp_path_factory):
     """Two methods with the same faithfulness, one without; all as accurate; one plausible."""
     folder = tmp_path_factory.mktemp("planted")
     how = {"number": 120, "right": 0.85}
-    return compare(
-        {
-            "faithful": file(folder / "a.jsonl", faithful=0.5, plausible=0.9, **how, seed=11),
-            "also": file(folder / "b.jsonl", faithful=0.5, plausible=0.1, **how, seed=12),
-            "not": file(folder / "c.jsonl", faithful=0.1, plausible=0.1, **how, seed=13),
-        },
-        draws=999,
-    )
+    places = {
+        "faithful": file(folder / "a.jsonl", faithful=0.5, plausible=0.9, **how, seed=11),
+        "also": file(folder / "b.jsonl", faithful=0.5, plausible=0.1, **how, seed=12),
+        "not": file(folder / "c.jsonl", faithful=0.1, plausible=0.1, **how, seed=13),
+    }
+    return compare(places, draws=999)
+
+
+def places_of(methods):
+    return {method.name: method.runs[0].source.folder for method in methods}
 
 
 def test_ties_for_the_best_are_all_bold_and_the_worse_is_not(planted):
@@ -47,14 +49,12 @@ def test_lower_is_better_where_it_is(planted):
 
 def test_every_pair_is_tested_and_corrected_within_its_metric(planted):
     found = planted.differences("csd")
-    assert [(one.first, one.second) for one in found] == [
-        ("faithful", "also"),
-        ("faithful", "not"),
-        ("also", "not"),
-    ]
-    for one in found:
-        assert one.corrected >= one.p_value and one.low <= one.difference <= one.high and one.pairs == 120
-    assert not found[0].significant and found[1].significant and found[2].significant
+    pairs = [("faithful", "also"), ("faithful", "not"), ("also", "not")]
+    assert [(test.first, test.second) for test in found] == pairs
+    for test in found:
+        assert test.corrected >= test.p_value and test.low <= test.difference <= test.high
+        assert test.pairs == 120
+    assert [test.significant for test in found] == [False, True, True]
     assert found[1].p_value == pytest.approx(1 / 1000) and found[1].corrected == pytest.approx(3 / 1000)
     assert len(planted.tests()) == 3 * len(planted.columns)
 
@@ -67,42 +67,29 @@ def test_a_difference_is_that_of_the_table(planted):
 
 
 def test_macro_f1_and_ece_are_tested_though_they_are_no_means(tmp_path):
-    found = compare(
-        {
-            "good": file(tmp_path / "a.jsonl", right=0.95, seed=1),
-            "bad": file(tmp_path / "b.jsonl", right=0.5, seed=2),
-        },
-        columns=["macro_f1", "ece"],
-        draws=400,
-    )
+    places = {
+        "good": file(tmp_path / "a.jsonl", right=0.95, seed=1),
+        "bad": file(tmp_path / "b.jsonl", right=0.5, seed=2),
+    }
+    found = compare(places, columns=["macro_f1", "ece"], draws=400)
     assert found.best("macro_f1") == {"good"} and found.best("ece") == {"good"}
     for key in ("macro_f1", "ece"):
         (one,) = found.differences(key)
         assert one.difference == pytest.approx(found.methods[0].value(key) - found.methods[1].value(key))
 
 
-def test_macro_f1_of_seeds_is_the_mean_over_seeds_even_of_unequal_numbers(tmp_path):
+def test_seeds_of_unequal_numbers_are_averaged(tmp_path):
     places = {
-        "two": [file(tmp_path / f"a{seed}.jsonl", seed=seed) for seed in (1, 2)],
-        "three": [file(tmp_path / f"b{seed}.jsonl", seed=seed) for seed in (3, 4, 5)],
+        "two": [file(tmp_path / f"a{seed}.jsonl", seed=seed, faithful=0.5) for seed in (1, 2)],
+        "three": [file(tmp_path / f"b{seed}.jsonl", seed=seed, faithful=0.2) for seed in (3, 4, 5)],
     }
-    two, three = compare(places).methods
+    found = compare(places, draws=500)
+    two, three = found.methods
+    (csd,) = found.differences("csd")  # text by text
+    assert csd.significant and csd.difference == pytest.approx(two.value("csd") - three.value("csd"))
     statistic, rows = whole_set_statistic(two, three, "macro_f1"), np.arange(60)
     assert statistic(np.zeros(60, int), rows) == pytest.approx(two.value("macro_f1"))
     assert statistic(np.ones(60, int), rows) == pytest.approx(three.value("macro_f1"))
-
-
-def test_seeds_are_averaged_text_by_text(tmp_path):
-    found = compare(
-        {
-            "a": [file(tmp_path / f"a{seed}.jsonl", seed=seed, faithful=0.5) for seed in (1, 2)],
-            "b": [file(tmp_path / f"b{seed}.jsonl", seed=seed, faithful=0.2) for seed in (3, 4, 5)],
-        },
-        draws=500,
-    )
-    (one,) = found.differences("csd")
-    assert one.significant
-    assert one.difference == pytest.approx(found.methods[0].value("csd") - found.methods[1].value("csd"))
 
 
 def test_a_single_method_is_compared_with_nobody(tmp_path):
@@ -111,29 +98,28 @@ def test_a_single_method_is_compared_with_nobody(tmp_path):
     assert "Strong" not in found.table() and "slm-fp" in found.page()
 
 
-def test_the_bootstrap_agrees(planted, tmp_path):
-    places = {one.name: one.runs[0].source.folder for one in planted.methods}
-    found = compare(places, test="bootstrap", draws=500)
+def test_the_bootstrap_agrees(planted):
+    found = compare(places_of(planted.methods), test="bootstrap", draws=500)
     assert found.best("csd") == {"faithful", "also"} and "paired bootstrap test" in found.table()
 
 
 def test_the_bootstrap_is_used_for_f1_and_ece_too(planted):
-    places = {one.name: one.runs[0].source.folder for one in planted.methods[:2]}
-    for key in ("macro_f1", "ece"):
-        swapped, drawn = (
-            compare(places, columns=[key], test=test, draws=300).differences(key)[0]
-            for test in ("randomisation", "bootstrap")
-        )
+    places = places_of(planted.methods[:2])
+    swapped_tests, drawn_tests = (
+        compare(places, columns=["macro_f1", "ece"], test=test, draws=300).tests()
+        for test in ("randomisation", "bootstrap")
+    )
+    for swapped, drawn in zip(swapped_tests, drawn_tests, strict=True):
         assert drawn.p_value != swapped.p_value
         assert (drawn.low, drawn.high, drawn.pairs) == (swapped.low, swapped.high, 120)
 
 
 def test_the_caption_tells_how_often_was_drawn_and_over_how_many_texts(planted):
-    places = {one.name: one.runs[0].source.folder for one in planted.methods[:2]}
+    places = places_of(planted.methods[:2])
     grid = differences_table(compare(places, columns=["accuracy", "macro_f1", "auprc/correct"]))
     assert "5000 draws for Acc, AUPRC correct, 1000 draws for" in grid.caption
-    texts = [row[-1].text for row in grid.body]
-    assert texts[:2] == ["120", "120"] and 0 < int(texts[2]) < 120
+    texts = [int(row[-1].text) for row in grid.body]
+    assert texts[:2] == [120, 120] and 0 < texts[2] < 120
     assert "999 draws; several" in differences_table(planted).caption
     assert "fewer than 20 texts" in differences_table(compare(places, test="bootstrap", draws=99)).caption
 
@@ -165,7 +151,7 @@ def test_wrong_choices_are_named(tmp_path):
         ({"columns": ["acuracy"]}, "did you mean 'accuracy'"),
         ({"columns": ["naopc"]}, "--columns naopc: no evaluation has it; evaluate with --probes naopc"),
         ({"columns": ["deletion_auc"]}, "evaluate with --probes curves"),
-        ({"columns": ["comprehensiveness@11"]}, "has it; budgets are 10, 20, 50; others"),
+        ({"columns": ["comprehensiveness@11"]}, "has it; budgets are 10, 20, 50; others: evaluate with"),
         ({"columns": ["sufficiency/pad_token"]}, "--beside pad_token; measured removals: delete, mask_token"),
         ({"budget": 7}, "--budget 7: measured are 10, 20, 50 %"),
         ({"paper": "ssst"}, "unknown dataset of the paper 'ssst'; did you mean 'sst'"),

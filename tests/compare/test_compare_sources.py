@@ -3,10 +3,11 @@
 import json
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 import yaml
-from made import BUDGETS, file, records, run
+from made import BUDGETS, change_saved, file, records, run
 
 from unirex.comparison import compare
 from unirex.errors import UserError
@@ -22,16 +23,15 @@ def names(places, **how):
 
 
 def test_a_run_an_evaluation_a_file_and_a_named_place_are_all_taken(tmp_path):
-    found = compare(
-        [
-            run(tmp_path / "a"),
-            run(tmp_path / "b", method="vanilla") / "evaluation" / "sst-test",
-            file(tmp_path / "other.jsonl", seed=5),
-            f"mine={file(tmp_path / 'x.parquet', seed=6)}",
-        ]
-    )
-    assert [one.name for one in found.methods] == ["slm-fp", "vanilla", "other", "mine"]
-    assert found.texts == 60 and [one.seeds for one in found.methods] == [1, 1, 1, 1]
+    places = [
+        run(tmp_path / "a"),
+        run(tmp_path / "b", method="vanilla") / "evaluation" / "sst-test",
+        file(tmp_path / "other.jsonl", seed=5),
+        f"mine={file(tmp_path / 'x.parquet', seed=6)}",
+    ]
+    found = compare(places)
+    assert [method.name for method in found.methods] == ["slm-fp", "vanilla", "other", "mine"]
+    assert found.texts == 60 and [method.seeds for method in found.methods] == [1, 1, 1, 1]
 
 
 def test_seeds_of_one_method_are_grouped(tmp_path):
@@ -39,7 +39,7 @@ def test_seeds_of_one_method_are_grouped(tmp_path):
     (method,) = found.methods
     assert method.name == "slm-fp" and method.seeds == 3
     mean, std = method.metrics["accuracy"]
-    each = [one.metrics["accuracy"] for one in method.runs]
+    each = [seed.metrics["accuracy"] for seed in method.runs]
     assert mean == pytest.approx(sum(each) / 3) and std > 0
 
 
@@ -51,10 +51,8 @@ def test_the_same_name_groups_whatever_the_settings(tmp_path):
 
 def test_methods_of_one_name_are_told_apart_by_what_differs(tmp_path):
     short, long = ({"training": {"epochs": epochs}} for epochs in (2, 9))
-    assert names([run(tmp_path / "a", settings=short), run(tmp_path / "b", settings=long, seed=1)]) == [
-        "slm-fp (epochs 2)",
-        "slm-fp (epochs 9)",
-    ]
+    places = [run(tmp_path / "a", settings=short), run(tmp_path / "b", settings=long, seed=1)]
+    assert names(places) == ["slm-fp (epochs 2)", "slm-fp (epochs 9)"]
 
 
 def test_many_differences_are_told_by_the_folder(tmp_path):
@@ -67,27 +65,18 @@ def test_a_seed_that_comes_twice_is_no_seed_of_the_same_method(tmp_path):
 
 
 def test_another_extractor_at_evaluation_is_another_method(tmp_path):
-    for name in ("a", "b"):
-        run(tmp_path / name, method="vanilla")
-        path = tmp_path / name / "evaluation" / "sst-test" / "metrics.json"
-        saved = json.loads(path.read_text())
-        saved["settings"]["extractor"] = {"a": "gradient", "b": "deeplift"}[name]
-        path.write_text(json.dumps(saved))
-    assert names([tmp_path / "a", tmp_path / "b"]) == [
-        "vanilla (gradient)",
-        "vanilla (deeplift)",
-    ]
+    places = [run(tmp_path / name, method="vanilla") for name in ("a", "b")]
+    for place, extractor in zip(places, ("gradient", "deeplift"), strict=True):
+        change_saved(place, extractor=extractor)
+    assert names(places) == ["vanilla (gradient)", "vanilla (deeplift)"]
 
 
 def test_results_in_memory_are_taken_too():
-    class Results:
-        def __init__(self, name, made):
-            self.name, self.records = name, made
-
-    good, bad = Results("good", records(right=0.9)), Results("bad", records(right=0.6, seed=1))
+    good = SimpleNamespace(name="good", records=records(right=0.9))
+    bad = SimpleNamespace(name="bad", records=records(right=0.6, seed=1))
     assert names([good, bad]) == ["good", "bad"]
     found = compare({"a": [good, bad], "b": good})
-    assert [(one.name, one.seeds) for one in found.methods] == [("a", 2), ("b", 1)]
+    assert [(method.name, method.seeds) for method in found.methods] == [("a", 2), ("b", 1)]
     assert "a" in found.page()
 
 
@@ -130,12 +119,9 @@ def test_only_shared_texts_count_and_it_is_said(tmp_path):
 
 
 def test_files_in_another_order_are_paired_by_id(tmp_path):
-    made = records()
-    write_records(tmp_path / "a.jsonl", made)
-    write_records(tmp_path / "b.jsonl", made[::-1])
-    found = compare([tmp_path / "a.jsonl", tmp_path / "b.jsonl"])
-    assert all(one.difference == 0 for one in found.tests())
-    assert [one.id for one in found.gathered.shown] and len(found.gathered.shown) == 60
+    write_records(tmp_path / "b.jsonl", records()[::-1])
+    found = compare([file(tmp_path / "a.jsonl"), tmp_path / "b.jsonl"])
+    assert all(test.difference == 0 for test in found.tests()) and len(found.gathered.shown) == 60
 
 
 def test_other_texts_labels_budgets_or_removals_are_no_comparison(tmp_path):
@@ -149,30 +135,29 @@ def test_other_texts_labels_budgets_or_removals_are_no_comparison(tmp_path):
         write_records(tmp_path / "b.jsonl", [replace(made[0], **change), *made[1:]])
         with pytest.raises(UserError, match=says):
             compare([ours, tmp_path / "b.jsonl"])
-    with pytest.raises(UserError, match="no example in common"):
-        write_records(tmp_path / "b.jsonl", [replace(one, id=f"x{one.id}") for one in made])
-        compare([ours, tmp_path / "b.jsonl"])
-    with pytest.raises(UserError, match=r"measured with budgets 10, 20, 50, .* with 10, 20;"):
-        compare([ours, file(tmp_path / "c.jsonl", budgets=BUDGETS[:2])])
-    with pytest.raises(UserError, match=r"measured with removal delete, .* with mask_token"):
-        compare([ours, file(tmp_path / "d.jsonl", removals=("mask_token",))])
+    for how, says in (
+        ({"change": lambda record: replace(record, id=f"x{record.id}")}, "no example in common"),
+        ({"budgets": BUDGETS[:2]}, r"measured with budgets 10, 20, 50, .* with 10, 20;"),
+        ({"removals": ("mask_token",)}, r"measured with removal delete, .* with mask_token"),
+    ):
+        with pytest.raises(UserError, match=says):
+            compare([ours, file(tmp_path / "c.jsonl", **how)])
 
 
 def own_way(path, **how):
     """Records of another tool, which took tokens out as it pleased."""
-    made = records(seed=2, draws=0, removals=("delete",), **how)
-    write_records(
-        path,
-        [replace(one, views=tuple(replace(view, removal=REMOVAL) for view in one.views)) for one in made],
-    )
-    return path
+
+    def changed(record):
+        return replace(record, views=tuple(replace(views, removal=REMOVAL) for views in record.views))
+
+    return file(path, seed=2, draws=0, removals=("delete",), change=changed, **how)
 
 
 def test_a_tools_own_way_of_removing_tokens_is_told_not_refused(tmp_path):
     places = {"ours": file(tmp_path / "a.jsonl"), "theirs": own_way(tmp_path / "b.jsonl")}
     for order in (["ours", "theirs"], ["theirs", "ours"]):
         found = compare({name: places[name] for name in order})
-        (note,) = [one for one in found.notes if "its own way" in one]
+        (note,) = [note for note in found.notes if "its own way" in note]
         assert note.startswith("theirs removed tokens in its own way; the others by 'delete'")
         assert note in found.warnings and found.tests()
         assert "external" in found.page()
@@ -180,24 +165,21 @@ def test_a_tools_own_way_of_removing_tokens_is_told_not_refused(tmp_path):
 
 
 def test_a_tools_own_budgets_leave_out_what_rests_on_them(tmp_path):
-    places = {
-        "theirs": own_way(tmp_path / "c.jsonl", budgets=(20.0,)),
-        "ours": file(tmp_path / "a.jsonl"),
-    }
+    places = {"theirs": own_way(tmp_path / "c.jsonl", budgets=(20.0,)), "ours": file(tmp_path / "a.jsonl")}
     found = compare(places, draws=99)
     theirs, ours = found.methods
     assert "csd" not in theirs.metrics and "csd" in ours.metrics and "csd@20" in theirs.metrics
     assert "auprc" in theirs.metrics and found.differences("accuracy")[0].pairs == 60
-    assert found.budget == 20.0 and any("was measured at 20 %" in one for one in found.notes)
+    assert found.budget == 20.0 and any("was measured at 20 %" in note for note in found.notes)
     assert "theirs was measured at 20 %" in found.page()
 
 
 def test_following_the_gold_label_is_not_following_the_prediction(tmp_path):
-    gold = [replace(one, target=one.label) for one in records(seed=1)]
-    assert gold[0].target == gold[0].predicted  # the first record alone does not tell
-    write_records(tmp_path / "b.jsonl", gold)
+    first = records(seed=1)[0]
+    assert first.label == first.predicted  # the first record alone does not tell
+    gold = file(tmp_path / "b.jsonl", seed=1, change=lambda record: replace(record, target=record.label))
     with pytest.raises(UserError, match=r"with target predicted, .* with gold"):
-        compare([file(tmp_path / "a.jsonl"), tmp_path / "b.jsonl"])
+        compare([file(tmp_path / "a.jsonl"), gold])
 
 
 def test_rationales_that_nothing_was_removed_by_need_no_common_budgets(tmp_path):
@@ -208,9 +190,8 @@ def test_rationales_that_nothing_was_removed_by_need_no_common_budgets(tmp_path)
 def test_numbers_kept_beside_records_are_used_only_while_they_are_true(tmp_path):
     folder = run(tmp_path / "a")
     path = folder / "evaluation" / "sst-test" / "metrics.json"
-    kept = compare([folder]).methods[0]
-    assert kept.floor["csd"] == json.loads(path.read_text())["floor"]["csd"]["mean"]
-    saved = json.loads(path.read_text())
+    kept, saved = compare([folder]).methods[0], json.loads(path.read_text())
+    assert kept.floor["csd"] == saved["floor"]["csd"]["mean"]
     saved["metrics"]["csd"], saved["floor"]["csd"]["mean"], saved["intervals"]["csd"] = 9, 9, [9, 9]
     path.write_text(json.dumps(saved))
     again = compare([folder]).methods[0]
@@ -221,31 +202,27 @@ def test_numbers_kept_beside_records_are_used_only_while_they_are_true(tmp_path)
 def test_evaluations_outside_their_runs_are_grouped_by_the_settings_kept_with_them(tmp_path):
     for seed in (0, 1):
         home = run(tmp_path / f"r{seed}", seed=seed)
-        path = home / "evaluation" / "sst-test" / "metrics.json"
-        saved = json.loads(path.read_text())
-        saved["settings"]["run"] = yaml.safe_load((home / "settings.yaml").read_text())
-        path.write_text(json.dumps(saved))
-        path.parent.rename(tmp_path / f"out{seed}")
+        settings = yaml.safe_load((home / "settings.yaml").read_text())
+        change_saved(home, run=settings).rename(tmp_path / f"out{seed}")
     (method,) = compare([tmp_path / "out0", tmp_path / "out1"]).methods
     assert (method.name, method.seeds) == ("slm-fp", 2)
 
 
 def test_words_and_parts_of_words_are_not_held_against_each_other(tmp_path):
     def halves(record):
-        (one,) = record.sequences
-        tokens = [
-            half
-            for at, low, high in one.tokens
-            for half in ((at, low, low + 1), (at, low + 1, high))
-            if half[1] < half[2]
-        ]
+        (sequence,) = record.sequences
+        tokens = []
+        for segment, start, end in sequence.tokens:
+            tokens.append((segment, start, start + 1))
+            if start + 1 < end:
+                tokens.append((segment, start + 1, end))
         gold = tuple(at % 2 == 0 for at in range(len(tokens)))
-        parts = replace(one, tokens=tuple(tokens), gold=gold, scores=(0.5,) * len(tokens))
+        parts = replace(sequence, tokens=tuple(tokens), gold=gold, scores=(0.5,) * len(tokens))
         return replace(record, sequences=(parts,), draws=())
 
-    write_records(tmp_path / "b.jsonl", [halves(one) for one in records(seed=1)])
-    found = compare({"words": file(tmp_path / "a.jsonl", plausible=0.9), "parts": tmp_path / "b.jsonl"})
-    assert any(one.startswith("words marks words, parts parts of words: AUPRC") for one in found.notes)
+    parts = file(tmp_path / "b.jsonl", seed=1, change=halves)
+    found = compare({"words": file(tmp_path / "a.jsonl", plausible=0.9), "parts": parts})
+    assert any(note.startswith("words marks words, parts parts of words: AUPRC") for note in found.notes)
     assert not found.best("auprc") and not found.differences("auprc") and found.differences("csd")
 
 

@@ -2,17 +2,15 @@
 
 import csv
 import io
-import json
 import re
 from collections import Counter
 from dataclasses import replace
 
 import pytest
-from made import file, records, run
+from made import change_saved, file, records, run
 
 from unirex.comparison import compare
-from unirex.comparison.main_table import main_table
-from unirex.evaluation.record_files import write_records
+from unirex.comparison.tables import main_table
 from unirex.evaluation.records import Probes
 
 EVIL = "<script>alert(1)</script>_%&"
@@ -24,20 +22,18 @@ def folder(tmp_path_factory):
     home = tmp_path_factory.mktemp("runs")
     for seed in (0, 1, 2):
         run(home / f"s{seed}", seed=seed, plausible=0.9, budgets=PAPER_BUDGETS, trained="attention_mask")
-    run(
-        home / "v",
-        method="vanilla",
-        faithful=0.2,
-        seed=7,
-        budgets=PAPER_BUDGETS,
-        settings={"extractor": "integrated-gradients"},
-    )
+    extractor = {"extractor": "integrated-gradients"}
+    run(home / "v", method="vanilla", faithful=0.2, seed=7, budgets=PAPER_BUDGETS, settings=extractor)
     return home
 
 
 @pytest.fixture(scope="module")
 def found(folder):
     return compare([*sorted(folder.glob("s*")), folder / "v"], paper="sst", draws=400)
+
+
+def csv_rows(comparison, **how):
+    return list(csv.DictReader(io.StringIO(comparison.table("csv", **how))))
 
 
 def test_seeds_have_deviations_and_every_method_an_interval(found):
@@ -59,21 +55,17 @@ def test_intervals_of_several_seeds_stand_in_every_format(found):
     latex = found.table("latex")
     assert f"{mean:.3f} $\\pm$ {std:.3f}" in latex and rf"{{\scriptsize ({low:.3f}--{high:.3f})}}" in latex
     assert f"<small>{bounds}</small>" in main_table(found).html()
-    row = next(csv.DictReader(io.StringIO(found.table("csv"))))
+    row = csv_rows(found)[0]
     assert [float(row[f"csd{part}"]) for part in ("", "_std", "_low", "_high")] == [mean, std, low, high]
 
 
 def test_every_run_can_be_seen(found):
-    rows = list(csv.DictReader(io.StringIO(found.table("csv", runs=True))))
-    assert [(one["method"], one["run"], one["seed"]) for one in rows] == [
-        ("slm-fp", "1", "0"),
-        ("slm-fp", "2", "1"),
-        ("slm-fp", "3", "2"),
-        ("vanilla", "1", "7"),
-    ]
-    values = [float(one["csd"]) for one in rows[:3]]
+    rows = csv_rows(found, runs=True)
+    named = [f"{row['method']} {row['run']} {row['seed']}" for row in rows]
+    assert named == ["slm-fp 1 0", "slm-fp 2 1", "slm-fp 3 2", "vanilla 1 7"]
+    values = [float(row["csd"]) for row in rows[:3]]
     assert sum(values) / 3 == pytest.approx(found.methods[0].value("csd"))
-    assert all(float(one["csd_low"]) < float(one["csd"]) < float(one["csd_high"]) for one in rows)
+    assert all(float(row["csd_low"]) < float(row["csd"]) < float(row["csd_high"]) for row in rows)
     assert "<summary>Every run</summary>" in found.page()
 
 
@@ -85,26 +77,22 @@ def test_in_text_the_paper_and_the_floor_stand_below_their_method(found):
 
 
 def test_elsewhere_the_paper_has_columns_beside_ours(found):
-    rows = list(csv.DictReader(io.StringIO(found.table("csv"))))
-    ours = next(row for row in rows if row["method"] == "slm-fp")
+    rows = {row["method"]: row for row in csv_rows(found)}
+    ours, vanilla = rows["slm-fp"], rows["vanilla"]
     assert (ours["accuracy_paper"], ours["accuracy_paper_std"]) == ("0.9368", "0.0067")
     assert float(ours["accuracy"]) == found.methods[0].value("accuracy") and float(ours["seeds"]) == 3
     assert 0 <= float(ours["cnrg"]) <= 1
-    vanilla = next(row for row in rows if row["method"] == "vanilla")
     low, value, high = (float(vanilla[name]) for name in ("csd_low", "csd", "csd_high"))
     assert low < value < high and vanilla["csd_std"] == ""
     heads = [head.key for head in main_table(found).head]
     assert heads[2:4] == ["accuracy", "accuracy_paper"]
 
 
-def test_caveats_of_the_paper_are_told(found):
-    assert any("BigBird" in one for one in found.warnings)
-    assert not any("These budgets are not" in one for one in found.warnings)
-
-
-def test_other_budgets_than_the_papers_are_told(tmp_path):
-    found = compare([run(tmp_path / "a")], paper="sst")
-    assert any("These budgets are not the paper's" in one for one in found.warnings)
+def test_caveats_of_the_paper_and_other_budgets_than_its_own_are_told(found, tmp_path):
+    assert any("BigBird" in note for note in found.warnings)
+    assert not any("These budgets are not" in note for note in found.warnings)
+    other = compare([run(tmp_path / "a")], paper="sst")
+    assert any("These budgets are not the paper's" in note for note in other.warnings)
 
 
 def test_performance_is_measured_as_the_paper_does(folder):
@@ -112,8 +100,7 @@ def test_performance_is_measured_as_the_paper_does(folder):
 
 
 def test_relative_gain_is_over_the_compared_methods(found):
-    gains = found.gains
-    assert gains["slm-fp"].pnrg == 1.0 and gains["vanilla"].pnrg == 0.0
+    assert found.gains["slm-fp"].pnrg == 1.0 and found.gains["vanilla"].pnrg == 0.0
 
 
 def test_a_collapsed_predictor_is_warned_of(tmp_path):
@@ -122,7 +109,7 @@ def test_a_collapsed_predictor_is_warned_of(tmp_path):
         "collapsed": file(tmp_path / "b.jsonl", right=0.5, faithful=0.0, seed=3),
     }
     gated = compare(places, gate=0.9)
-    assert any("collapsed performs below the gate" in one for one in gated.warnings)
+    assert any("collapsed performs below the gate" in note for note in gated.warnings)
     assert gated.gains["collapsed"].cnrg == 0.0
 
 
@@ -136,7 +123,7 @@ def test_one_answer_to_all_is_warned_of_whatever_performance_is_measured_by(perf
         "constant": file(tmp_path / "constant.jsonl", seed=3, change=always),
     }
     keys = [performance, "comprehensiveness", "sufficiency"]
-    warned = [one for one in compare(places, columns=keys).warnings if "near chance" in one]
+    warned = [note for note in compare(places, columns=keys).warnings if "near chance" in note]
     assert len(warned) == 1 and warned[0].startswith("constant earns FNRG")
 
 
@@ -147,9 +134,8 @@ def test_columns_can_be_chosen(folder):
 
 @pytest.mark.parametrize("form", ["markdown", "latex", "csv", "text"])
 def test_names_from_anywhere_stay_names(form, tmp_path):
-    shown = compare(
-        {EVIL: file(tmp_path / "a.jsonl"), "b": file(tmp_path / "b.jsonl", seed=1)}, draws=99
-    ).table(form)
+    places = {EVIL: file(tmp_path / "a.jsonl"), "b": file(tmp_path / "b.jsonl", seed=1)}
+    shown = compare(places, draws=99).table(form)
     expected = {"latex": r"\textless{}script\textgreater{}", "markdown": r"\<script>"}.get(form, "<script>")
     assert expected in shown
 
@@ -163,25 +149,23 @@ def test_latex_rows_have_as_many_cells_as_columns(found):
 
 def test_what_other_edits_show_has_a_table_of_its_own_with_the_floor(tmp_path):
     probes = Probes(left_out=None, words=(0.5, 0.2), lowest=0.1, highest=0.6)
-    made = records()
-    with_probes = [
-        replace(one, probes=probes, draws=tuple(replace(draw, probes=probes) for draw in one.draws))
-        for one in made
-    ]
-    write_records(tmp_path / "a.jsonl", with_probes)
-    found = compare([tmp_path / "a.jsonl", file(tmp_path / "b.jsonl", seed=1)], draws=99)
+
+    def probed(record):
+        draws = tuple(replace(draw, probes=probes) for draw in record.draws)
+        return replace(record, probes=probes, draws=draws)
+
+    places = [file(tmp_path / "a.jsonl", change=probed), file(tmp_path / "b.jsonl", seed=1)]
+    found = compare(places, draws=99)
     second = found.table().split("\n\n")[2].splitlines()
     assert second[0].split() == ["NAOPC", "↑"]
     assert [line.split()[0] for line in second[1:]] == ["a", "95", "random", "b", "95"]
     assert "What other edits show" in found.page()
-    assert "What other edits show" not in compare([tmp_path / "b.jsonl"]).page()
+    assert "What other edits show" not in compare(places[1:]).page()
 
 
 def test_the_papers_numbers_for_other_data_are_warned_of(tmp_path):
-    path = run(tmp_path / "a") / "evaluation" / "sst-test" / "metrics.json"
-    saved = json.loads(path.read_text())
+    place = run(tmp_path / "a")
     for name, told in (("demo", True), ("SST", False)):
-        saved["settings"]["data"] = {"name": name, "split": "test", "number": 60}
-        path.write_text(json.dumps(saved))
-        warnings = compare([tmp_path / "a"], paper="sst").warnings
-        assert any("These texts are of 'demo', not SST" in one for one in warnings) == told
+        change_saved(place, data={"name": name, "split": "test", "number": 60})
+        warnings = compare([place], paper="sst").warnings
+        assert any("These texts are of 'demo', not SST" in note for note in warnings) == told

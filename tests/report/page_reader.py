@@ -31,6 +31,13 @@ class Page(HTMLParser):
         for _, _, texts in self._open:
             texts.append(data)
 
+    @property
+    def harmless(self) -> bool:
+        """No script, no image, no attribute that runs code."""
+        names = {name for _, attributes, _ in self.elements for name in attributes}
+        tags = {tag for tag, _, _ in self.elements}
+        return not tags & {"script", "img"} and not any(name.startswith("on") for name in names)
+
     def texts(self, tag: str, class_: str | None = None) -> list[str]:
         """The text of each element of this kind."""
         return [

@@ -11,16 +11,12 @@ from sample_records import EMOJI, NASTY, record
 
 from unirex.comparison.examples import compared_example
 from unirex.data.rationales import words
-from unirex.report.browser import browser, browser_script, browser_style
 from unirex.report.browser_data import ComparedExample, MethodAnswer
+from unirex.report.compare_page import compare_page
 from unirex.report.marked_text import DARK, LIGHT
-from unirex.report.page import page
 
-
-def whole_page(examples, methods):
-    """A page with the section, and a policy that allows its script and nothing else."""
-    body = [browser(examples, methods)]
-    return page("Browsed", body, style=browser_style(), script=browser_script())
+pytestmark = needs_chromium
+WRONG = {"ours": {*range(0, 60, 4)}, "theirs": {*range(0, 60, 3)}}
 
 
 def reviews():
@@ -30,18 +26,13 @@ def reviews():
         label, other = ("pos", "neg") if n % 2 else ("neg", "pos")
         text = " ".join(["film", f"no{n}", "dull" if label == "neg" else "Gorgeous", *["very"] * n])
         sure = 0.5 + n / 120
-        same = {
-            "label": label,
-            "gold": [text.split()[2]] if n < 10 else None,
-            "probabilities": (sure, 1 - sure),
-        }
-        ours, theirs = (other if n % every == 0 else label for every in (4, 3))
-        records = {
-            "ours": record(f"review-{n}", text, scores=[0.1, 0.0, 0.9], predicted=ours, **same),
-            "theirs": record(
-                f"review-{n}", text, scores=[0.9, 0, 0.1 if n < 30 else 1], predicted=theirs, **same
-            ),
-        }
+        gold = [text.split()[2]] if n < 10 else None
+        same = {"label": label, "gold": gold, "probabilities": (sure, 1 - sure)}
+        scores = {"ours": [0.1, 0.0, 0.9], "theirs": [0.9, 0, 0.1 if n < 30 else 1]}
+        records = {}
+        for name, wrong in WRONG.items():
+            predicted = other if n in wrong else label
+            records[name] = record(f"review-{n}", text, scores=scores[name], predicted=predicted, **same)
         examples.append(compared_example(records, budget=20))
     return examples
 
@@ -59,7 +50,8 @@ def pages(tmp_path_factory):
 
     def address(examples, methods):
         file = folder / f"{len(list(folder.iterdir()))}.html"
-        file.write_text(whole_page(examples, methods), encoding="utf-8")
+        html = compare_page("Browsed", [], examples, methods, texts=len(examples))
+        file.write_text(html, encoding="utf-8")
         return file.as_uri()
 
     return address
@@ -97,7 +89,6 @@ def count(tab):
     return tab.texts(".count")[0]
 
 
-@needs_chromium
 def test_a_page_at_a_time(tab):
     assert count(tab) == "60 texts · 1–25 shown" and numbers(tab) == [*range(25)]
     assert tab.run("document.querySelector('.previous').ariaDisabled") == "true"
@@ -114,7 +105,6 @@ def test_a_page_at_a_time(tab):
     assert numbers(tab) == [*range(50)] and tab.texts(".pages") == ["2"]
 
 
-@needs_chromium
 def test_arrows_belong_to_a_field_while_one_writes_in_it(tab):
     tab.click("input[name=q]")
     tab.type("film")
@@ -122,7 +112,6 @@ def test_arrows_belong_to_a_field_while_one_writes_in_it(tab):
     assert count(tab) == "60 texts · 1–25 shown"
 
 
-@needs_chromium
 @pytest.mark.parametrize(
     ("typed", "expected"),
     [
@@ -140,10 +129,6 @@ def test_search_knows_no_case_and_finds_ids(tab, typed, expected):
     assert count(tab).startswith(f"{len(expected)} of 60 texts found")
 
 
-WRONG = {"ours": {*range(0, 60, 4)}, "theirs": {*range(0, 60, 3)}}
-
-
-@needs_chromium
 @pytest.mark.parametrize(
     ("name", "option", "expected"),
     [
@@ -163,7 +148,6 @@ def test_lists_filter(tab, name, option, expected):
     assert count(tab).startswith(f"{len(expected)} of 60 texts found")
 
 
-@needs_chromium
 def test_disagreement_and_gold_marks_filter_and_add_up(tab):
     tab.choose("size", "50")
     tab.click("input[name=differ]")
@@ -177,7 +161,6 @@ def test_disagreement_and_gold_marks_filter_and_add_up(tab):
     assert tab.texts(".limit") == ["≤ 0 %"]
 
 
-@needs_chromium
 def test_hidden_methods_are_neither_shown_nor_compared(tab):
     assert tab.texts(".card:first-child h4") == ["ours", "theirs"]
     tab.click("input[name=without][value=theirs]")
@@ -189,7 +172,6 @@ def test_hidden_methods_are_neither_shown_nor_compared(tab):
     assert tab.texts(".card:first-child h4") == [] and "dull" in tab.texts(".card:first-child .text")[0]
 
 
-@needs_chromium
 @pytest.mark.parametrize(
     ("option", "first"),
     [("longest", 59), ("shortest", 0), ("least confident", 0), ("most confident", 59)],
@@ -199,7 +181,6 @@ def test_texts_are_sorted(tab, option, first):
     assert numbers(tab)[0] == first
 
 
-@needs_chromium
 def test_the_most_disagreement_comes_first(tab):
     tab.choose("sort", "most disagreement")
     found = numbers(tab)
@@ -207,7 +188,6 @@ def test_the_most_disagreement_comes_first(tab):
     assert found[0] == min(WRONG["ours"] ^ WRONG["theirs"])  # it shares no word of the rationale either
 
 
-@needs_chromium
 def test_an_empty_view_says_so_and_leads_back(tab):
     tab.click("input[name=q]")
     tab.type("nowhere")
@@ -217,7 +197,6 @@ def test_an_empty_view_says_so_and_leads_back(tab):
     assert len(numbers(tab)) == 25 and tab.run("document.activeElement.name") == "q"
 
 
-@needs_chromium
 def test_a_view_can_be_linked(tab, reviewed):
     tab.choose("outcome", "some method wrong")
     tab.click("input[name=without][value=ours]")
@@ -238,7 +217,6 @@ def test_a_view_can_be_linked(tab, reviewed):
     tab.until("!location.hash")
 
 
-@needs_chromium
 def test_the_marks_are_those_of_the_records(tab):
     card = ".card:nth-child(2)"
     assert tab.texts(f"{card} .view:first-child mark") == ["Gorgeous"]
@@ -250,14 +228,13 @@ def test_the_marks_are_those_of_the_records(tab):
     assert tab.texts(".card:nth-child(5) .agreement") == ["predictions differrationales overlap 0 %"]
 
 
-@needs_chromium
 def test_any_text_is_shown_as_it_is(window, pages):
     gold = ["👩‍👩‍👧", "🎬👍🏽", "עולם"]
     records = [
         record("1", EMOJI, scores=[0.5, 0.1, 0.9], gold=gold),
         record(NASTY, NASTY, scores=[0.5], label=NASTY, predicted=NASTY),
     ]
-    window.open(pages([compared_example({NASTY: one}, budget=20) for one in records], [NASTY]))
+    window.open(pages([compared_example({NASTY: made}, budget=20) for made in records], [NASTY]))
     assert window.texts(".card:first-child .gold-mark") == gold
     assert window.texts(".card:first-child .text :is(mark, [class^=s])") == ["👩‍👩‍👧", "so", "good"]
     assert window.texts(".card:nth-child(2) .text") == [NASTY]
@@ -265,7 +242,6 @@ def test_any_text_is_shown_as_it_is(window, pages):
     assert window.texts(".card:nth-child(2) .id") == [NASTY]
 
 
-@needs_chromium
 def test_every_control_has_a_name(tab):
     tab.ask("Accessibility.enable")
     nodes = tab.ask("Accessibility.getFullAXTree")["nodes"]
@@ -283,7 +259,6 @@ def test_every_control_has_a_name(tab):
     tab.ask("Accessibility.disable")
 
 
-@needs_chromium
 def test_the_keyboard_reaches_everything(tab):
     tab.run("document.querySelector('input[name=q]').focus()")
     reached = []
@@ -299,13 +274,11 @@ def test_the_keyboard_reaches_everything(tab):
     assert count(tab) == "60 texts · 26–50 shown"
 
 
-@needs_chromium
 def test_a_narrow_window_needs_no_sideways_scrolling(tab):
     tab.size(340, 800)
     assert tab.run("document.documentElement.scrollWidth <= innerWidth")
 
 
-@needs_chromium
 @pytest.mark.parametrize("dark", [False, True])
 def test_the_highlights_are_seen(tab, dark):
     tab.media(dark=dark)
@@ -316,14 +289,12 @@ def test_the_highlights_are_seen(tab, dark):
         assert tuple(bytes.fromhex(colour[1:])) in seen
 
 
-@needs_chromium
 def test_paper_shows_the_page_without_its_controls(tab):
     tab.media(printed=True)
     hidden = "s => getComputedStyle(document.querySelector(s)).display === 'none'"
     assert tab.run(f"['.controls', '.pager'].every({hidden})") and not tab.run(f"({hidden})('.card')")
 
 
-@needs_chromium
 def test_without_scripts_the_page_says_what_it_lacks(window, reviewed):
     window.ask("Emulation.setScriptExecutionDisabled", value=True)
     try:
@@ -334,7 +305,6 @@ def test_without_scripts_the_page_says_what_it_lacks(window, reviewed):
         window.ask("Emulation.setScriptExecutionDisabled", value=False)
 
 
-@needs_chromium
 def test_ten_thousand_examples_stay_fluid(window, pages, record_property):
     text = " ".join(f"word{n}" for n in range(25))
     marks = tuple((0, *span, n % 9, n % 5 == 0) for n, span in enumerate(words(text)))

@@ -13,9 +13,9 @@ from unirex.comparison.examples import compared_example
 from unirex.data.rationales import words
 from unirex.errors import UserError
 from unirex.evaluation.records import Scored
-from unirex.report.browser import browser, browser_script, browser_style
 from unirex.report.browser_data import PLAIN, SELECTED, ComparedExample, MethodAnswer, browser_json
-from unirex.report.page import policy
+from unirex.report.compare_page import browser
+from unirex.report.page import policy, resource
 
 
 def one_shown(*args, **more):
@@ -70,8 +70,8 @@ def test_a_rationale_without_that_budget_is_what_its_tool_chose_or_the_highest_s
     chosen = replace(base, sequences=(replace(bare, chosen=(0, 3)),))
     unscored = replace(base, sequences=(replace(bare, scores=(), chosen=(2,)),))
     found = {
-        name: [text for text, _, selected in said(compared_example({"ours": one}, budget=20)) if selected]
-        for name, one in {"top": base, "chosen": chosen, "unscored": unscored}.items()
+        name: [text for text, _, selected in said(compared_example({"ours": made}, budget=20)) if selected]
+        for name, made in {"top": base, "chosen": chosen, "unscored": unscored}.items()
     }
     assert found == {"top": ["b", "c"], "chosen": ["a", "d"], "unscored": ["c"]}
 
@@ -118,7 +118,7 @@ def test_browsers_find_the_same_words(text, data):
         part = sliced(text, at + gap, at + gap + length)
         found.append((part, (SELECTED if look in SELECTED else PLAIN).index(look), look in SELECTED))
         at += gap + length
-    assert [one for one in found if one[1] or one[2]] == said(shown)
+    assert [word for word in found if word[1] or word[2]] == said(shown)
     assert [part for part, *_ in found] == text.split()
     starts = [text[a:b] for _, a, b in shown.gold]
     assert [sliced(text, a, b) for a, b in zip(gold[1::3], gold[2::3], strict=True)] == starts
@@ -134,16 +134,13 @@ def test_methods_may_mean_different_words():
     shown = ComparedExample("1", (text,), None, "pos", None, answers)
     row = json.loads(browser_json([shown], [*answers, "absent"]))["rows"][0]
     assert row[4] == [[0, 9, 0, 1]]
-    assert [one and one[2] for one in row[6]] == ["i1", "44", "00", 0]
+    assert [answer and answer[2] for answer in row[6]] == ["i1", "44", "00", 0]
     assert row[7] == [0, 0, -1, -1, -1, -1]  # the others select none; an absent method is no zero
 
 
 def test_only_what_the_examples_have_is_asked():
     full = browser([one_shown("a b", gold=["a"])], ["ours", "theirs"])
-    bare = browser(
-        [one_shown("a b", label=None, predicted=None, probabilities=())],
-        ["ours"],
-    )
+    bare = browser([one_shown("a b", label=None, predicted=None, probabilities=())], ["ours"])
     asked = re.compile(r'<(?:input|select)[^>]* name="(\w+)"')
     assert {*asked.findall(full)} == {
         *("q", "sort", "size", "gold", "outcome", "by", "says", "overlap"),
@@ -151,17 +148,13 @@ def test_only_what_the_examples_have_is_asked():
     }
     assert {*asked.findall(bare)} == {"q", "sort", "size", "without", "page"}
     assert "confident" not in bare and "disagreement" not in bare
-
-
-def test_nothing_to_browse_is_no_mistake():
-    assert unpacked(browser([], []))["rows"] == []
+    assert unpacked(browser([], []))["rows"] == []  # nothing to browse is no mistake
 
 
 def test_the_script_and_the_style_fetch_nothing_and_write_no_html():
-    forbidden = (
-        r"innerHTML|outerHTML|insertAdjacent|document\.write|eval\(|Function\(|fetch|XMLHttp|import\b|https?:"
-    )
-    assert not re.search(forbidden, browser_script())
-    assert not re.search("</|<!--|\r", browser_script())  # what would end it, or change its hash
-    assert not re.search(r"url\(|@import|</", browser_style())
-    assert re.search(r"script-src 'sha256-[A-Za-z0-9+/]{43}='$", policy(browser_script()))
+    script = resource("browser.js")
+    assert not re.search("innerHTML|outerHTML|insertAdjacent|fetch|XMLHttp|https?:", script)
+    assert not re.search(r"document\.write|eval\(|Function\(|import\b", script)
+    assert not re.search("</|<!--|\r", script)  # what would end it, or change its hash
+    assert not re.search(r"url\(|@import|</", resource("browser.css"))
+    assert re.search(r"script-src 'sha256-[A-Za-z0-9+/]{43}='$", policy(script))

@@ -104,9 +104,7 @@ def test_data_is_text_wherever_it_enters(text):
 def test_markup_in_the_data_is_shown_and_not_obeyed():
     one = explanation(EVIL, scores=[1.0], label=EVIL, probabilities={EVIL: 1.0}, gold=["<script>"], id=EVIL)
     page = read(one, title=EVIL)
-    assert page.texts("p", "text") == [EVIL, EVIL]
-    assert not {tag for tag, _, _ in page.elements} & {"script", "img"}
-    assert not any(name.startswith("on") for _, attributes, _ in page.elements for name in attributes)
+    assert page.texts("p", "text") == [EVIL, EVIL] and page.harmless
 
 
 def test_a_lone_surrogate_does_not_stop_the_page_from_being_written():

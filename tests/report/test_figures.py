@@ -8,7 +8,7 @@ import pytest
 
 from unirex.metrics.calibration import BinRow
 from unirex.report import plots
-from unirex.report.figures import COLOURS, INK, Figure, SystemStyle, short_names
+from unirex.report.figures import COLOURS, INK, Figure, SystemStyle
 from unirex.report.plots import LinePanel, Point, Reliability, Series
 
 EVIL = "<script>alert('$x_{$')</script>\x1b é 漢 🎲"
@@ -21,16 +21,14 @@ def drawings(name=EVIL):
     panel = LinePanel("Comp ↑", "tokens", "", ["1 %", "5 %", "10 %"], [line, floor])
     bins = [BinRow(0.5, 0.6, 3, 0.55, 0.3), BinRow(0.9, 1.0, 7, 0.95, 0.9)]
     points = [Point(name, NUMBERS, 0, True), Point("_hidden", NUMBERS, 1, False)]
+    other = Series("_hidden", NUMBERS, 1)
+    maps = [("Same label", [[1.0, 0.4], [0.4, 1.0]]), ("Same words", [[1.0, nan], [nan, 1.0]])]
     return {
         "lines": lambda: plots.lines([panel, panel]),
         "trade_off": lambda: plots.trade_off(points, ["Acc", "CSD", "AUPRC"]),
         "reliability": lambda: plots.reliability([Reliability(name, bins, 0.1, 3)] * 5),
-        "dots": lambda: plots.dots(
-            [name, "pos", "neutral"], [line, Series("_hidden", NUMBERS, 1)], across="F1"
-        ),
-        "heat": lambda: plots.heat_map(
-            [("Same label", [[1.0, 0.4], [0.4, 1.0]]), ("Same words", [[1.0, nan], [nan, 1.0]])], [name, "b"]
-        ),
+        "dots": lambda: plots.dots([name, "pos", "neutral"], [line, other], across="F1"),
+        "heat": lambda: plots.heat_map(maps, [name, "b"]),
     }
 
 
@@ -68,19 +66,14 @@ def test_ids_of_two_figures_never_meet():
 
 
 def test_systems_are_told_apart_without_colour():
-    looks = [(SystemStyle(order).marker, str(SystemStyle(order).dash)) for order in range(20)]
-    assert len(set(looks)) == 20
-    assert len({(SystemStyle(order).colour, str(SystemStyle(order).dash)) for order in range(20)}) == 20
+    styles = [SystemStyle.of(order) for order in range(20)]
+    assert len({(style.marker, str(style.dash)) for style in styles}) == 20
+    assert len({(style.colour, str(style.dash)) for style in styles}) == 20
 
 
 def test_a_name_that_starts_with_an_underscore_is_in_the_legend():
     shown = Figure("x", "T", "C", drawings()["trade_off"]).inline()
     assert "_hidden" in shown
-
-
-def test_long_names_are_cut_but_stay_apart():
-    short = short_names(["a" * 40 + "x", "a" * 40 + "y", "b"])
-    assert len(set(short)) == 3 and max(map(len, short)) <= 34
 
 
 def test_a_tight_figure_is_drawn_without_a_warning(recwarn):
@@ -94,10 +87,9 @@ def test_a_tight_figure_is_drawn_without_a_warning(recwarn):
 
 
 def test_how_many_texts_stand_behind_a_mark_is_shown():
-    shown = Figure(
-        "x", "T", "C", lambda: plots.dots(["a"], [Series("m", NUMBERS[:1], 0)], across="F1", texts=[41])
-    )
-    assert "(n = 41)" in shown.inline()
+    series = [Series("m", NUMBERS[:1], 0)]
+    drawn = Figure("x", "T", "C", lambda: plots.dots(["a"], series, across="F1", texts=[41])).inline()
+    assert "(n = 41)" in drawn
     bins = [BinRow(0.5, 0.6, 37, 0.55, 0.3), BinRow(0.9, 1.0, 71, 1.0, 1.0)]
     drawn = Figure("y", "T", "C", lambda: plots.reliability([Reliability("m", bins, 0.1, 0)])).inline()
     assert ">37<" in drawn and ">71<" in drawn

@@ -13,13 +13,12 @@ from unirex.comparison import significance
 from unirex.comparison.evaluations import align, read_evaluation
 from unirex.comparison.examples import GatheredExamples, gather_examples
 from unirex.comparison.figures import figures
-from unirex.comparison.main_table import main_table, table_of_runs
 from unirex.comparison.method import Method, removals
 from unirex.comparison.notes import comparability_notes, paper_notes
 from unirex.comparison.page import comparison_page
 from unirex.comparison.significance import Difference
 from unirex.comparison.sources import EvaluationInput, find_sources, group_by_method
-from unirex.comparison.tables import probes_table
+from unirex.comparison.tables import main_table, probes_table, table_of_runs
 from unirex.errors import UserError, unknown
 from unirex.metrics import performance
 from unirex.metrics.paired import PairedTest
@@ -60,7 +59,12 @@ def compare(
         gate: methods below this share of the best performance (gate · best) get no relative gain.
         advance: progress callback: number of records just read.
     """
-    _check_options(test, draws, examples)
+    if test not in get_args(PairedTest):
+        raise unknown("test", test, get_args(PairedTest))
+    if draws < 1:
+        raise UserError(f"--draws {draws}: must be at least 1; 1000 or more make sense.")
+    if examples < 0:
+        raise UserError(f"--examples {examples}: must be 0 or more.")
     groups = group_by_method(find_sources(places, evaluation=evaluation))
     if not groups:
         raise UserError("there is nothing to compare; give runs, evaluations or files of records.")
@@ -110,6 +114,10 @@ class Comparison:
                 return key
         return "accuracy"
 
+    def measured(self, keys: Iterable[str]) -> list[str]:
+        """Those of the metrics that any method has."""
+        return [key for key in keys if any(key in method.metrics for method in self.methods)]
+
     def differences(self, key: str) -> list[Difference]:
         """Every two methods on one metric, with interval, p-value and corrected p-value.
 
@@ -139,7 +147,7 @@ class Comparison:
     @cached_property
     def gains(self) -> dict[str, Gains]:
         """Normalised relative gain of each method among these; empty for a single method."""
-        weights = [float(self._measured(keys)) for keys in self._gain_metrics.values()]
+        weights = [float(bool(self.measured(keys))) for keys in self._gain_metrics.values()]
         if len(self.methods) < 2 or not any(weights):
             return {}
         means = {
@@ -155,18 +163,24 @@ class Comparison:
         )
         # A metric that no method has is not reported as missing from each of them.
         return {
-            name: replace(gain, missing=tuple(key for key in gain.missing if self._measured([key])))
-            for name, gain in gains.items()
+            name: replace(gain, missing=tuple(self.measured(gain.missing))) for name, gain in gains.items()
         }
 
     @property
     def warnings(self) -> list[str]:
         """Notes on the examples, on the gains, and on the published numbers."""
-        of_gains = [*warnings_of(self.gains), *self._missing_desiderata()] if self.gains else []
-        # Systems that predict from their rationale may have a protocol of their own.
-        first = next((method for method in self.methods if not method.select_predict), self.methods[0])
-        of_paper = paper_notes(first, self.paper) if self.paper else []
-        return [*self.notes, *of_gains, *of_paper]
+        notes = list(self.notes)
+        if self.gains:
+            notes += warnings_of(self.gains)
+            known = [name for name, keys in self._gain_metrics.items() if self.measured(keys)]
+            lacking = ", ".join(name for name in self._gain_metrics if name not in known)
+            if lacking:  # no method has one of the three desiderata
+                mean = f"the mean of {' and '.join(known)}" if len(known) > 1 else known[0]
+                notes.append(f"No method has what {lacking} needs: CNRG is {mean} only.")
+        if self.paper:
+            # Systems that predict from their rationale may have a protocol of their own.
+            notes += paper_notes(min(self.methods, key=lambda method: method.select_predict), self.paper)
+        return notes
 
     @cached_property
     def gathered(self) -> GatheredExamples:
@@ -194,16 +208,6 @@ class Comparison:
     def _gain_metrics(self) -> dict[str, tuple[str, ...]]:
         return {"FNRG": FAITHFULNESS, "PNRG": PLAUSIBILITY, "TNRG": (self.performance,)}
 
-    def _measured(self, keys: Iterable[str]) -> bool:
-        return any(key in method.metrics for key in keys for method in self.methods)
-
-    def _missing_desiderata(self) -> list[str]:
-        """A note if CNRG is not over all three desiderata, as no method has one of them."""
-        known = [name for name, keys in self._gain_metrics.items() if self._measured(keys)]
-        lacking = ", ".join(name for name in self._gain_metrics if name not in known)
-        mean = f"the mean of {' and '.join(known)}" if len(known) > 1 else known[0]
-        return [f"No method has what {lacking} needs: CNRG is {mean} only."] if lacking else []
-
     @property
     def _collapse_reasons(self) -> dict[str, str]:
         """Of the methods that predict: the one answer they give in every run, or "" if there is none."""
@@ -222,15 +226,6 @@ class Comparison:
         options = {} if self.performance == "accuracy" else {"labels": self.methods[0].labels}
         confusions = [{(answer, gold): n for gold, n in counts.items()} for answer in counts]
         return max((metric_of(confusion, **options) for confusion in confusions), default=None)
-
-
-def _check_options(test: str, draws: int, examples: int) -> None:
-    if test not in get_args(PairedTest):
-        raise unknown("test", test, get_args(PairedTest))
-    if draws < 1:
-        raise UserError(f"--draws {draws}: must be at least 1; 1000 or more make sense.")
-    if examples < 0:
-        raise UserError(f"--examples {examples}: must be 0 or more.")
 
 
 def _checked_columns(
@@ -257,28 +252,25 @@ def _not_measured(key: str, methods: Sequence[Method], measured: Collection[str]
     if METRICS[name].probe:
         hint = f"evaluate with --probes {METRICS[name].probe}."
     elif at and not slash:
-        hint = _known_budgets(name, measured)
+        sizes = [other.partition("@")[2] for other in measured if other.startswith(f"{name}@")]
+        sizes = [size for size in sizes if "/" not in size]
+        known = f"budgets are {', '.join(sizes)}; others:" if sizes else f"{name} was measured at no budget;"
+        hint = f"{known} evaluate with --budgets."
     elif slash and name in BY_REMOVAL and not at:
         known = ", ".join(removals(methods)) or "none"
         hint = f"evaluate with --beside {part}; measured removals: {known}."
     return UserError(f"--columns {key}: no evaluation has it; {hint}")
 
 
-def _known_budgets(name: str, measured: Collection[str]) -> str:
-    sizes = [key.partition("@")[2] for key in measured if key.startswith(f"{name}@") and "/" not in key]
-    if not sizes:
-        return f"{name} was measured at no budget; evaluate with --budgets."
-    return f"budgets are {', '.join(sizes)}; others: evaluate with --budgets."
-
-
 def _checked_budget(methods: Sequence[Method], budget: float | None) -> float:
     """The budget whose rationales are shown: the one asked for, or the measured one nearest to `BUDGET`."""
     measured = [run.budgets for method in methods for run in method.runs if run.budgets]
-    first = measured[0] if measured else ()
-    shared = tuple(size for size in first if all(size in other for other in measured))
-    known = shared or first
-    if budget is not None and known and budget not in known:
+    if not measured:
+        return BUDGET if budget is None else budget
+    shared = [size for size in measured[0] if all(size in other for other in measured)]
+    known = shared or measured[0]
+    if budget is None:
+        return min(known, key=lambda size: abs(size - BUDGET))
+    if budget not in known:
         raise UserError(f"--budget {budget:g}: measured are {', '.join(f'{size:g}' for size in known)} %.")
-    if budget is not None:
-        return budget
-    return min(known, key=lambda size: abs(size - BUDGET)) if known else BUDGET
+    return budget

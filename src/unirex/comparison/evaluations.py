@@ -163,10 +163,7 @@ def read_evaluation(
 ) -> Evaluation:
     """Read an evaluation record by record; only values are kept, no texts or tokens.
 
-    Args:
-        source: where the records are.
-        only: ids of the examples to keep; all by default.
-        advance: progress callback: number of records just read.
+    With `only`, the examples of other ids are left out; `advance` is called with the number of records read.
     """
     summary = Summary(source.name or source.origin, source.saved.get("labels"))
     evaluation = Evaluation(source, summary, array("L"), TokenUnits(), complete=only is None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from math import isfinite, isnan, nan
@@ -26,14 +26,13 @@ PairMatrix = list[list[float]]  # a number for every two methods, in their order
 
 def prediction_agreement(methods: Sequence[Method]) -> PairMatrix:
     """The share of texts to which two methods give the same label, of those both label; first seeds."""
-    predictions = [method.predicted() for method in methods]
-
-    def share(first: int, second: int) -> float:
+    predictions, shares = [method.predicted() for method in methods], {}
+    for first, second in combinations(range(len(methods)), 2):
         pairs = zip(predictions[first], predictions[second], strict=True)
         same = [str(a) == str(b) for a, b in pairs if a is not None and b is not None]
-        return sum(same) / len(same) if same else nan
-
-    return _pair_matrix(len(methods), share)
+        if same:
+            shares[first, second] = sum(same) / len(same)
+    return _pair_matrix(len(methods), shares)
 
 
 def any_pair(matrix: PairMatrix) -> bool:
@@ -41,10 +40,10 @@ def any_pair(matrix: PairMatrix) -> bool:
     return any(not isnan(value) for number, row in enumerate(matrix) for value in row[:number])
 
 
-def _pair_matrix(size: int, value: Callable[[int, int], float]) -> PairMatrix:
+def _pair_matrix(size: int, values: Mapping[tuple[int, int], float]) -> PairMatrix:
     matrix = [[1.0] * size for _ in range(size)]
     for first, second in combinations(range(size), 2):
-        matrix[first][second] = matrix[second][first] = value(first, second)
+        matrix[first][second] = matrix[second][first] = values.get((first, second), nan)
     return matrix
 
 
@@ -69,12 +68,8 @@ class GatheredExamples:
 
     def rationale_agreement(self) -> PairMatrix:
         """Mean F1 of the words that two methods select, over the texts where either selects any."""
-
-        def mean(first: int, second: int) -> float:
-            total, count = self._overlaps.get((first, second), (0.0, 0))
-            return total / count if count else nan
-
-        return _pair_matrix(len(self.methods), mean)
+        means = {pair: total / count for pair, (total, count) in self._overlaps.items()}
+        return _pair_matrix(len(self.methods), means)
 
 
 def gather_examples(methods: Sequence[Method], *, budget: float, limit: int) -> GatheredExamples:
@@ -146,18 +141,12 @@ def _answer(record: Record, choices: Sequence[str] | None, label: str | None, bu
         sequence, segments = record.sequences[number], (*segments, choices[number])
     else:
         sequence = record.sequences[0] if record.sequences else Scored((), (), None, ())
+    selected = dict(zip(record.budgets, sequence.selected, strict=False)).get(budget, sequence.chosen)
+    if selected is None:
+        selected = top_k(sequence.scores, [budget])[0]
     confidence = max(record.probabilities, default=nan)
-    words = _marked_words(segments, sequence, _selected_tokens(sequence, record.budgets, budget))
+    words = _marked_words(segments, sequence, set(selected))
     return MethodAnswer(predicted, confidence if isfinite(confidence) else None, words)
-
-
-def _selected_tokens(sequence: Scored, budgets: Sequence[float], budget: float) -> set[int]:
-    by_budget = dict(zip(budgets, sequence.selected, strict=False))
-    if budget in by_budget:
-        return set(by_budget[budget])
-    if sequence.chosen is not None:
-        return set(sequence.chosen)
-    return set(top_k(sequence.scores, [budget])[0])
 
 
 def _marked_words(segments: Sequence[str], sequence: Scored, selected: set[int]) -> tuple[ShadedWord, ...]:

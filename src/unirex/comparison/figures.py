@@ -7,17 +7,19 @@ from math import isnan, nan
 from typing import TYPE_CHECKING
 
 from unirex.comparison.examples import any_pair, prediction_agreement
-from unirex.comparison.method import ExampleSubset, Method, mean_over, report_by_class, split_by_length
+from unirex.comparison.method import Method, f1_by_class, mean_over, split_by_length
 from unirex.comparison.notes import figure_note
 from unirex.metrics.registry import metric
 from unirex.report import plots
 from unirex.report.figures import Figure
 from unirex.report.plots import Estimate, LinePanel, Point, Reliability, Series
+from unirex.report.table import header
 
 if TYPE_CHECKING:
     from unirex.comparison.comparison import Comparison
 
 MOST_CLASSES = 20  # more are only in the table
+SUBSET_METRICS = ("accuracy", "csd", "auprc")  # one for each desideratum, all of them means over texts
 INTERVALS = "Bars and bands: 95 % intervals over texts; of several seeds, that of their mean."
 
 
@@ -77,7 +79,21 @@ def _estimate(method: Method, key: str) -> Estimate:
 
 def curves(comparison: Comparison) -> Iterator[Figure]:
     """Faithfulness by size of the rationale."""
-    panels = [panel for key in ("comprehensiveness", "sufficiency") for panel in _curve(comparison, key)]
+    names = {name for method in comparison.methods for name in method.metrics if "/" not in name}
+    panels = []
+    for key in ("comprehensiveness", "sufficiency"):
+        sizes = sorted((name.partition("@")[2] for name in names if name.startswith(f"{key}@")), key=float)
+        if len(sizes) < 2:
+            continue
+        budgets = [f"{key}@{size}" for size in sizes]
+        lines = []
+        for order, method in enumerate(comparison.methods):
+            lines.append(Series(method.name, [_estimate(method, name) for name in budgets], order))
+            if method.floor:
+                floor = [(method.floor.get(name, nan), nan, nan) for name in budgets]
+                lines.append(Series(method.name, floor, order, floor=True))
+        ticks = [f"{size} %" for size in sizes]
+        panels.append(LinePanel(header(key), "tokens in the rationale", "", ticks, lines))
     if panels:
         yield Figure(
             "curves",
@@ -87,26 +103,6 @@ def curves(comparison: Comparison) -> Iterator[Figure]:
             f"{INTERVALS}{figure_note(comparison.methods)}",
             lambda: plots.lines(panels, height=3.6),
         )
-
-
-def _curve(comparison: Comparison, key: str) -> Iterator[LinePanel]:
-    names = {name for method in comparison.methods for name in method.metrics}
-    sizes = {name: name.partition("@")[2] for name in names if name.startswith(f"{key}@") and "/" not in name}
-    if len(sizes) < 2:
-        return
-    budgets = sorted(sizes, key=lambda name: float(sizes[name]))
-    lines = []
-    for order, method in enumerate(comparison.methods):
-        lines.append(Series(method.name, [_estimate(method, name) for name in budgets], order))
-        if method.floor:
-            floor = [(method.floor.get(name, nan), nan, nan) for name in budgets]
-            lines.append(Series(method.name, floor, order, floor=True))
-    ticks = [f"{sizes[name]} %" for name in budgets]
-    yield LinePanel(_title(key), "tokens in the rationale", "", ticks, lines)
-
-
-def _title(key: str) -> str:
-    return f"{metric(key).header} {metric(key).arrow}"
 
 
 def reliability(comparison: Comparison) -> Iterator[Figure]:
@@ -128,50 +124,41 @@ def reliability(comparison: Comparison) -> Iterator[Figure]:
 
 def classes(comparison: Comparison) -> Iterator[Figure]:
     """F1 of each label."""
-    reports = [report_by_class(method) for method in comparison.methods]
-    labels = list(dict.fromkeys(label for report in reports for label in report))
-    if not 2 <= len(labels) <= MOST_CLASSES:
+    by_class = f1_by_class(comparison.methods)
+    if not 2 <= len(by_class) <= MOST_CLASSES:
         return
-    texts = [next(report[label].support for report in reports if label in report) for label in labels]
-    lines = []
-    for order, (method, report) in enumerate(zip(comparison.methods, reports, strict=True)):
-        f1 = [100 * report[label].f1 if label in report else nan for label in labels]
-        lines.append(Series(method.name, [(value, nan, nan) for value in f1], order))
+    labels, texts = [str(label) for label in by_class], [texts for texts, _ in by_class.values()]
+    lines = [
+        Series(method.name, [(100 * f1[order], nan, nan) for _, f1 in by_class.values()], order)
+        for order, method in enumerate(comparison.methods)
+    ]
     yield Figure(
         "classes",
         "F1 by class",
         "F1 of every label in per cent (higher is better); n is the number of texts with that label.",
-        lambda: plots.dots([str(label) for label in labels], lines, across="F1, %", texts=texts),
+        lambda: plots.dots(labels, lines, across="F1, %", texts=texts),
     )
 
 
 def lengths(comparison: Comparison) -> Iterator[Figure]:
     """The desiderata on short and on long texts."""
     subsets = split_by_length(comparison.methods[0].lengths)
-    keys = subset_metrics(comparison)
+    keys = comparison.measured(SUBSET_METRICS)
     if len(subsets) < 2 or not keys:
         return
-    panels = [_length_panel(comparison, key, subsets) for key in keys]
+    panels = []
+    for key in keys:
+        lines = []
+        for order, method in enumerate(comparison.methods):
+            means = [metric(key).scale * mean_over(method, key, subset) for subset in subsets]
+            lines.append(Series(method.name, [(mean, nan, nan) for mean in means], order))
+        panels.append(LinePanel(header(key), "tokens", "", [subset.name for subset in subsets], lines))
     yield Figure(
         "lengths",
         "Short and long texts",
         "The texts in quarters by their number of tokens. Read it for trends; the parts are small.",
         lambda: plots.lines(panels, height=3.4),
     )
-
-
-def subset_metrics(comparison: Comparison) -> list[str]:
-    """One metric for each desideratum that any method has, all of them means over texts."""
-    measured = {key for method in comparison.methods for key in method.metrics}
-    return [key for key in ("accuracy", "csd", "auprc") if key in measured]
-
-
-def _length_panel(comparison: Comparison, key: str, subsets: Sequence[ExampleSubset]) -> LinePanel:
-    scale, lines = metric(key).scale, []
-    for order, method in enumerate(comparison.methods):
-        means = [scale * mean_over(method, key, subset) for subset in subsets]
-        lines.append(Series(method.name, [(mean, nan, nan) for mean in means], order))
-    return LinePanel(_title(key), "tokens", "", [subset.name for subset in subsets], lines)
 
 
 def agreement(comparison: Comparison) -> Iterator[Figure]:

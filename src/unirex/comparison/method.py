@@ -18,7 +18,7 @@ from unirex.metrics.arrays import Bools, Floats, Ints
 from unirex.metrics.bootstrap import bootstrap_means, bootstrap_statistic, percentile_interval
 from unirex.metrics.calibration import BinRow, Bins
 from unirex.metrics.paired import mean_of_known, mean_std
-from unirex.metrics.performance import ClassRow, class_report_of
+from unirex.metrics.performance import class_report_of
 from unirex.metrics.registry import BY_REMOVAL
 
 QUARTILES = 4
@@ -118,10 +118,7 @@ class Method:
         """Confidence and accuracy by bin, all seeds together; empty without probabilities."""
         bins = Bins()
         for run in self.runs:
-            sure, right = run.columns.confidence, run.columns.column("accuracy")
-            known = ~np.isnan(sure) & ~np.isnan(right)
-            for confidence, correct in zip(sure[known].tolist(), right[known].tolist(), strict=True):
-                bins.add(confidence, bool(correct))
+            bins.add_all(*run.columns.calibration())
         return [row for row in bins.rows if row.texts]
 
     @property
@@ -166,14 +163,17 @@ def under_removal(method: Method, key: str, removal: str) -> float:
     return method.value(key if removal == method.runs[0].removal else f"{key}/{removal}")
 
 
-def report_by_class(method: Method) -> dict[Hashable, ClassRow]:
-    """Precision, recall and F1 of each label, all seeds together; support is for one seed."""
-    counts = method.confusion
-    report = class_report_of(counts, method.labels) if counts else {}
-    return {
-        label: ClassRow(row.precision, row.recall, row.f1, round(row.support / method.seeds))
-        for label, row in report.items()
-    }
+def f1_by_class(methods: Sequence[Method]) -> dict[Hashable, tuple[int, list[float]]]:
+    """For each label the number of its texts, and its F1 by method, NaN where a method has none."""
+    by_class: dict[Hashable, tuple[int, list[float]]] = {}
+    for number, method in enumerate(methods):
+        counts = method.confusion
+        report = class_report_of(counts, method.labels) if counts else {}
+        for label, row in report.items():
+            texts = round(row.support / method.seeds)  # counts are of all seeds together
+            _, f1 = by_class.setdefault(label, (texts, [nan] * len(methods)))
+            f1[number] = row.f1
+    return by_class
 
 
 @dataclass(frozen=True, slots=True)

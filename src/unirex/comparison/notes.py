@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from unirex.comparison.evaluations import UNKNOWN_REMOVAL, Evaluation, against_empty, by_construction
@@ -24,36 +24,28 @@ SELECTS_NOTE = (
 
 def comparability_notes(methods: Sequence[Method]) -> list[str]:
     """Which methods have a removal, budgets or tokens of their own, so that numbers are read with care."""
-    return [*_own_removals(methods), *_own_budgets(methods), *_own_tokens(methods)]
-
-
-def _own_removals(methods: Sequence[Method]) -> Iterator[str]:
+    notes = []
     main = [removals([method])[:1] for method in methods]  # that of the main metrics, if anything was removed
     others = sorted({removal for first in main for removal in first if removal != UNKNOWN_REMOVAL})
     beside = f"; the others by '{others[0]}'" if others else ""
     for method, first in zip(methods, main, strict=True):
         if first == [UNKNOWN_REMOVAL] and len(methods) > 1:
-            yield (
+            notes.append(
                 f"{method.name} removed tokens in its own way{beside}: "
                 "its Comp, Suff and CSD may not be comparable."
             )
-
-
-def _own_budgets(methods: Sequence[Method]) -> Iterator[str]:
     for method in methods:
         run = method.runs[0]
         if run.own_budgets and not run.select_predict:
-            yield (
+            notes.append(
                 f"{method.name} was measured at {_sizes(run)}, not at the budgets of the others: "
                 "its Comp, Suff and CSD over all budgets are left out."
             )
-
-
-def _own_tokens(methods: Sequence[Method]) -> Iterator[str]:
-    first = methods[0]
     for other in methods[1:]:
-        if not first.tokenised_like(other):
-            yield f"{_token_difference(first, other)}: AUPRC, TF1 and token F1 are not of the same units."
+        if not methods[0].tokenised_like(other):
+            difference = _token_difference(methods[0], other)
+            notes.append(f"{difference}: AUPRC, TF1 and token F1 are not of the same units.")
+    return notes
 
 
 def _token_difference(first: Method, other: Method) -> str:
@@ -116,9 +108,23 @@ def main_footnotes(comparison: Comparison, emphasis: str) -> list[str]:
     """What the marks of the main table mean; `emphasis` is how it shows the best: "bold" or "starred"."""
     selecting = [method for method in comparison.methods if method.select_predict]
     marked = any(mark(method, key) for method in selecting for key in comparison.columns)
-    needed = selecting and (marked or comparison.gains)
-    notes = [_select_predict_note(comparison, selecting, emphasis)] if needed else []
-    return notes + _collapsed_note(comparison.methods)
+    if not selecting or not (marked or comparison.gains):
+        return _collapsed_note(comparison.methods)
+    own = ", ".join(method.name for method in selecting if not method.ranked("comprehensiveness"))
+    raw = ", ".join(  # the plain mean behind the AOPC, which divides by K + 1 (spec/known-errors.md#d-5)
+        f"{method.value('comprehensiveness_mean'):.3f} for {method.name} "
+        f"(K = {len(method.runs[0].budgets)}: {_sizes(method.runs[0])})"
+        for method in selecting
+        if "comprehensiveness_mean" in method.metrics
+    )
+    parts = [
+        f"{SELECTS} Predicts from its rationale alone: Suff is 0 by construction, so that Suff and CSD are "
+        f"neither tested nor {emphasis}. Comp is against {EMPTY}.",
+        f"The table has its AOPC, K / (K + 1) of it as in the paper; raw it is {raw}." if raw else "",
+        f"{own}: at budgets or by a removal of its own, so Comp is not tested either." if own else "",
+        "FNRG counts this Suff of 0 as the paper does." if comparison.gains else "",
+    ]
+    return [" ".join(part for part in parts if part), *_collapsed_note(comparison.methods)]
 
 
 def footnotes(methods: Sequence[Method], keys: Iterable[str] = ()) -> list[str]:
@@ -139,40 +145,17 @@ def _collapsed_note(methods: Sequence[Method]) -> list[str]:
     return [COLLAPSED] if any(method.collapsed for method in methods) else []
 
 
-def _select_predict_note(comparison: Comparison, selecting: Sequence[Method], emphasis: str) -> str:
-    own = ", ".join(method.name for method in selecting if not method.ranked("comprehensiveness"))
-    parts = [
-        f"{SELECTS} Predicts from its rationale alone: Suff is 0 by construction, so that Suff and CSD are "
-        f"neither tested nor {emphasis}. Comp is against {EMPTY}.",
-        _raw_comprehensiveness(selecting),
-        f"{own}: at budgets or by a removal of its own, so Comp is not tested either." if own else "",
-        "FNRG counts this Suff of 0 as the paper does." if comparison.gains else "",
-    ]
-    return " ".join(part for part in parts if part)
-
-
-def _raw_comprehensiveness(selecting: Sequence[Method]) -> str:
-    """The plain mean behind the AOPC, which divides by K + 1 (SPEC A11, D-5)."""
-    raw = ", ".join(
-        f"{method.value('comprehensiveness_mean'):.3f} for {method.name} "
-        f"(K = {len(method.runs[0].budgets)}: {_sizes(method.runs[0])})"
-        for method in selecting
-        if "comprehensiveness_mean" in method.metrics
-    )
-    return f"The table has its AOPC, K / (K + 1) of it as in the paper; raw it is {raw}." if raw else ""
-
-
 def collapse_warnings(methods: Sequence[Method]) -> list[str]:
     """A sentence for each collapsed predictor; of several seeds, those that did."""
-    return [warning for method in methods for warning in _collapse_warnings(method)]
-
-
-def _collapse_warnings(method: Method) -> Iterator[str]:
-    groups: dict[str, list[tuple[str, Collapse]]] = {}  # the seeds that give each answer
-    for number, run in enumerate(method.runs, start=1):
-        if run.collapse is not None:
-            seed = f"run {number}" if run.source.seed is None else f"seed {run.source.seed}"
-            groups.setdefault(constant_answer(run.collapse), []).append((seed, run.collapse))
-    for group in groups.values():
-        seeds = ", ".join(seed for seed, _ in group)
-        yield collapse_warning(method.name if method.seeds == 1 else f"{method.name} ({seeds})", group[0][1])
+    warnings = []
+    for method in methods:
+        groups: dict[str, list[tuple[str, Collapse]]] = {}  # the seeds that give each answer
+        for number, run in enumerate(method.runs, start=1):
+            if run.collapse is not None:
+                seed = f"run {number}" if run.source.seed is None else f"seed {run.source.seed}"
+                groups.setdefault(constant_answer(run.collapse), []).append((seed, run.collapse))
+        for group in groups.values():
+            seeds = ", ".join(seed for seed, _ in group)
+            name = method.name if method.seeds == 1 else f"{method.name} ({seeds})"
+            warnings.append(collapse_warning(name, group[0][1]))
+    return warnings

@@ -1,24 +1,37 @@
-"""The report of a comparison, section by section."""
+"""The report of a comparison: its sections, and the tables that are only there."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import isnan
 from typing import TYPE_CHECKING
 
-from unirex.comparison.figures import figures, subset_metrics
-from unirex.comparison.main_table import main_table, table_of_runs
+from unirex.comparison.figures import SUBSET_METRICS, figures
+from unirex.comparison.method import (
+    Method,
+    f1_by_class,
+    mean_over,
+    removals,
+    split_by_length,
+    split_by_outcome,
+    under_removal,
+)
+from unirex.comparison.notes import footnotes, head_name, mark, name_cell
+from unirex.comparison.significance import Difference, draws_of
 from unirex.comparison.tables import (
-    classes_table,
-    differences_table,
-    lengths_table,
-    outcomes_table,
+    count_cell,
+    main_table,
     paper_table,
     probes_table,
-    removals_table,
+    table_of_runs,
+    value_cell,
 )
+from unirex.metrics.paired import FEWEST
+from unirex.metrics.registry import metric
 from unirex.report.compare_page import Section, compare_page
 from unirex.report.figures import Figure
-from unirex.report.grid import Grid
+from unirex.report.grid import MISSING, Cell, Grid, Head
+from unirex.report.table import between, cell, header
 
 if TYPE_CHECKING:
     from unirex.comparison.comparison import Comparison
@@ -27,6 +40,7 @@ LEAD = (
     "A good explanation costs no accuracy (performance), names the words the model really used "
     "(faithfulness), and names the words a person would (plausibility). Arrows point to the good side."
 )
+SMALLEST_P = 1e-4  # smaller p-values are shown as "< 0.0001"
 
 
 def comparison_page(comparison: Comparison, title: str | None = None, remarks: Sequence[str] = ()) -> str:
@@ -39,6 +53,11 @@ def comparison_page(comparison: Comparison, title: str | None = None, remarks: S
 
 def _sections(comparison: Comparison, remarks: Sequence[str]) -> Iterator[Section]:
     drawn = {figure.name: figure for figure in figures(comparison)}
+    folded = {}  # tables to unfold below the main one
+    if max(method.seeds for method in comparison.methods) > 1:
+        folded["Every run"] = [table_of_runs(comparison)]
+    if comparison.paper:
+        folded["All that the paper prints"] = [paper_table(comparison.paper)]
     yield Section(
         "scores",
         "How they compare",
@@ -46,16 +65,26 @@ def _sections(comparison: Comparison, remarks: Sequence[str]) -> Iterator[Sectio
         [*_notes(comparison), *remarks],
         [main_table(comparison, others=False, short=True)],
         _select(drawn, "trade-off"),
-        _folded_tables(comparison),
+        folded,
     )
     yield from _faithfulness(comparison, _select(drawn, "curves"))
-    yield from _probes(comparison)
+    probes = probes_table(comparison)
+    if probes is not None:
+        lead = "Each of these edits the texts in another way; hold a number against that of random scores."
+        yield Section("probes", "What other edits show", lead, grids=[probes])
     if "calibration" in drawn:
         yield Section("calibration", "Do they know how sure to be?", figures=_select(drawn, "calibration"))
     yield from _subsets(comparison, _select(drawn, "classes", "lengths"))
     if "agreement" in drawn:
         yield Section("agreement", "Do they say the same?", figures=_select(drawn, "agreement"))
-    yield from _differences(comparison)
+    differences = differences_table(comparison)
+    if len(comparison.methods) > 1 and differences.body:
+        yield Section(
+            "differences",
+            "Which differences are real?",
+            "If two methods were equally good, how often would chance alone set them so far apart?",
+            more={f"All {len(differences.body)} comparisons": [differences]},
+        )
 
 
 def _select(drawn: dict[str, Figure], *names: str) -> list[Figure]:
@@ -82,16 +111,6 @@ def _notes(comparison: Comparison) -> list[str]:
     return [*notes, *comparison.warnings]
 
 
-def _folded_tables(comparison: Comparison) -> dict[str, list[Grid]]:
-    """Tables to unfold below the main one: every run of several, and all rows of the paper."""
-    folded = {}
-    if max(method.seeds for method in comparison.methods) > 1:
-        folded["Every run"] = [table_of_runs(comparison)]
-    if comparison.paper:
-        folded["All that the paper prints"] = [paper_table(comparison.paper)]
-    return folded
-
-
 def _faithfulness(comparison: Comparison, figures: list[Figure]) -> Iterator[Section]:
     grid = removals_table(comparison)
     measured = grid.head[-1].key.startswith("csd/")
@@ -105,15 +124,30 @@ def _faithfulness(comparison: Comparison, figures: list[Figure]) -> Iterator[Sec
         )
 
 
-def _probes(comparison: Comparison) -> Iterator[Section]:
-    grid = probes_table(comparison)
-    if grid is not None:
-        lead = "Each of these edits the texts in another way; hold a number against that of random scores."
-        yield Section("probes", "What other edits show", lead, grids=[grid])
+def removals_table(comparison: Comparison) -> Grid:
+    """Faithfulness under every removal, so that the one used in training does not mislead."""
+    ways = removals(comparison.methods)
+    keys = comparison.measured(("comprehensiveness", "sufficiency", "csd"))
+    trained = any(method.trained_removals for method in comparison.methods)
+    head = [Head("", "method"), *([Head("Trained with", "trained_with")] if trained else [])]
+    head += [Head(way, f"{key}/{way}", header(key)) for key in keys for way in ways]
+    body = [
+        [
+            name_cell(method),
+            *([Cell(", ".join(method.trained_removals) or MISSING)] if trained else []),
+            *(_marked_cell(method, key, under_removal(method, key, way)) for key in keys for way in ways),
+        ]
+        for method in comparison.methods
+    ]
+    caption = (
+        "A method can learn to look faithful for the one way of removing tokens it was trained with; numbers "
+        "that hold for a way training never used tell more."
+    )
+    return Grid(head, body, caption, footnotes(comparison.methods, keys))
 
 
 def _subsets(comparison: Comparison, figures: list[Figure]) -> Iterator[Section]:
-    keys = subset_metrics(comparison)
+    keys = comparison.measured(SUBSET_METRICS)
     scored = [key for key in keys if key != "accuracy"]
     tables = [classes_table(comparison)]
     if keys:
@@ -131,12 +165,114 @@ def _subsets(comparison: Comparison, figures: list[Figure]) -> Iterator[Section]
         )
 
 
-def _differences(comparison: Comparison) -> Iterator[Section]:
-    grid = differences_table(comparison)
-    if len(comparison.methods) > 1 and grid.body:
-        yield Section(
-            "differences",
-            "Which differences are real?",
-            "If two methods were equally good, how often would chance alone set them so far apart?",
-            more={f"All {len(grid.body)} comparisons": [grid]},
-        )
+def classes_table(comparison: Comparison) -> Grid:
+    """F1 of every label, method by method."""
+    body = [
+        [Cell(str(label)), count_cell(texts), *(value_cell("macro_f1", value) for value in f1)]
+        for label, (texts, f1) in f1_by_class(comparison.methods).items()
+    ]
+    heads = [Head(head_name(method), f"{method.name}_f1", "F1 ↑") for method in comparison.methods]
+    head = [Head("Label", "label"), Head("Texts", "texts"), *heads]
+    return Grid(head, body, notes=footnotes(comparison.methods))
+
+
+def lengths_table(comparison: Comparison, keys: Sequence[str]) -> Grid:
+    """The given metrics by length of the text."""
+    pairs = [(key, method) for key in keys for method in comparison.methods]
+    body = [
+        [
+            Cell(subset.name),
+            count_cell(subset.texts),
+            *(_marked_cell(method, key, mean_over(method, key, subset)) for key, method in pairs),
+        ]
+        for subset in split_by_length(comparison.methods[0].lengths)
+    ]
+    heads = [Head(head_name(method), f"{method.name}_{key}", header(key)) for key, method in pairs]
+    head = [Head("Tokens", "tokens"), Head("Texts", "texts"), *heads]
+    return Grid(head, body, notes=footnotes(comparison.methods, keys))
+
+
+def outcomes_table(comparison: Comparison, keys: Sequence[str]) -> Grid:
+    """The given metrics on right and on wrong predictions, which each method has of its own."""
+    head = [Head("", "method")]
+    head += [Head(name, f"texts_{name}", "Texts") for name in ("right", "wrong")]
+    head += [Head(name, f"{key}_{name}", header(key)) for key in keys for name in ("right", "wrong")]
+    body = []
+    for method in comparison.methods:
+        subsets = split_by_outcome(method)
+        means = [(key, mean_over(method, key, subset)) for key in keys for subset in subsets]
+        counts = [count_cell(subset.texts) for subset in subsets]
+        body.append([name_cell(method), *counts, *(_marked_cell(method, *mean) for mean in means)])
+    return Grid(head, body, notes=footnotes(comparison.methods, keys))
+
+
+def _marked_cell(method: Method, key: str, value: float) -> Cell:
+    return value_cell(key, value, mark=mark(method, key))
+
+
+def differences_table(comparison: Comparison) -> Grid:
+    """Every two methods on every metric: how far apart, and how likely chance alone gives as much."""
+    head = [
+        Head("Metric", "metric"),
+        Head("Better", "better"),
+        Head("Worse", "worse"),
+        Head("Difference", "difference", title="with its 95 % interval over texts"),
+        Head("p", "p", title="of the paired test, two-sided"),
+        Head("p corrected", "p_corrected", title="by Holm, for the pairs of methods on this metric"),
+        Head("Texts", "texts", title="that both have a value for"),
+    ]
+    names = {method.name: name_cell(method) for method in comparison.methods}
+    body = [_difference_row(test, names) for test in comparison.tests()]
+    return Grid(head, body, _differences_caption(comparison), footnotes(comparison.methods))
+
+
+def _difference_row(test: Difference, names: dict[str, Cell]) -> list[Cell]:
+    """The better method first, so that the difference is better less worse."""
+    better, worse, apart, low, high = test.first, test.second, test.difference, test.low, test.high
+    if (apart < 0) != (metric(test.metric).direction == "lower"):
+        better, worse, apart, low, high = worse, better, -apart, -high, -low
+    return [
+        Cell(header(test.metric)),
+        names[better],
+        names[worse],
+        Cell(
+            cell(test.metric, apart),
+            test.significant,
+            under=between(test.metric, (low, high)),
+            numbers={"": apart, "low": low, "high": high},
+        ),
+        _p_cell(test.p_value),
+        _p_cell(test.corrected, strong=test.significant),
+        count_cell(test.pairs),
+    ]
+
+
+def _p_cell(value: float, *, strong: bool = False) -> Cell:
+    if isnan(value):
+        return Cell(MISSING)
+    shown = f"{value:.4f}" if value >= SMALLEST_P else f"< {SMALLEST_P:g}"
+    return Cell(shown, strong, numbers={"": value})
+
+
+def _differences_caption(comparison: Comparison) -> str:
+    few = f" (none from fewer than {FEWEST} texts)" if comparison.test == "bootstrap" else ""
+    headers: dict[int, list[str]] = {}  # slow metrics have fewer draws
+    for key in comparison.columns:
+        draws = draws_of(key, comparison.draws, len(comparison.methods))
+        headers.setdefault(draws, []).append(metric(key).header)
+    drawn = [f"{draws} draws for {', '.join(names)}" for draws, names in headers.items()]
+    if len(headers) == 1:
+        drawn = [f"{next(iter(headers))} draws"]
+    untested = [
+        method.name for method in comparison.methods if not all(map(method.ranked, comparison.columns))
+    ]
+    left_out = (
+        " Not tested is what is so by construction in systems that predict from their rationale: "
+        f"{', '.join(untested)}."
+    )
+    return (
+        f"Paired {comparison.test} test over the texts both have a value for{few}, two-sided, "
+        f"{', '.join(drawn)}; several seeds of a method are averaged text by text. Holm's correction is "
+        "for all pairs of methods on one metric; marked where it stays below 5 %. Differences are better "
+        f"less worse, with 95 % intervals.{left_out if untested else ''}"
+    )

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from unirex.data.example import Label
 from unirex.metrics import performance
-from unirex.metrics.arrays import Floats, Ints
+from unirex.metrics.arrays import Ints
 from unirex.metrics.calibration import expected_calibration_error
 from unirex.metrics.paired import (
     PairedResult,
@@ -107,10 +107,15 @@ def _paired_result(a: Method, b: Method, key: str, *, kind: PairedTest, draws: i
     statistic = whole_set_statistic(a, b, key)
     if statistic is None:
         return paired_test(a.values(key), b.values(key), kind=kind, draws=draws)
-    answered = _answered_by_both(a, b, key)
-    sides = np.arange(2)[:, None].repeat(len(answered), axis=1)  # [2, N]: all outputs of a, all of b
+    answered = np.ones(len(a.gold), dtype=bool)  # by both in every seed, with a confidence if it counts
+    for method in (a, b):
+        answered &= ~np.isnan(method.values("accuracy")).any(axis=0)
+        if key == "ece":
+            answered &= ~np.isnan(method.confidences).any(axis=0)
+    numbers = np.flatnonzero(answered)
+    sides = np.arange(2)[:, None].repeat(len(numbers), axis=1)  # [2, N]: all outputs of a, all of b
     return paired_statistic_test(
-        lambda side, rows: statistic(side, answered[rows]), *sides, kind=kind, draws=draws
+        lambda side, rows: statistic(side, numbers[rows]), *sides, kind=kind, draws=draws
     )
 
 
@@ -123,16 +128,6 @@ def whole_set_statistic(a: Method, b: Method, key: str) -> PairedStatistic | Non
     if key not in WHOLE_SET:
         return None
     return _calibration_statistic(a, b) if key == "ece" else _f1_statistic(a, b, key)
-
-
-def _answered_by_both(a: Method, b: Method, key: str) -> Ints:
-    """The numbers of the examples that both answer in every seed, with a confidence if it counts."""
-    answered = np.ones(len(a.gold), dtype=bool)
-    for method in (a, b):
-        answered &= ~np.isnan(method.values("accuracy")).any(axis=0)
-        if key == "ece":
-            answered &= ~np.isnan(method.confidences).any(axis=0)
-    return np.flatnonzero(answered)
 
 
 def _f1_statistic(a: Method, b: Method, key: str) -> PairedStatistic:
@@ -163,15 +158,13 @@ def _calibration_statistic(a: Method, b: Method) -> PairedStatistic:
     correct = _same_seeds(a.values("accuracy"), b.values("accuracy"))
 
     def statistic(side: NDArray[Any], rows: Ints) -> float:
-        runs = zip(confidence[side, :, rows].T, correct[side, :, rows].T, strict=True)
-        return float(np.mean([_calibration_error(sure, right) for sure, right in runs]))
+        errors = []
+        for sure, right in zip(confidence[side, :, rows].T, correct[side, :, rows].T, strict=True):
+            known = ~np.isnan(sure) & ~np.isnan(right)
+            errors.append(expected_calibration_error(sure[known], right[known]))
+        return float(np.mean(errors))
 
     return statistic
-
-
-def _calibration_error(confidence: Floats, correct: Floats) -> float:
-    known = ~np.isnan(confidence) & ~np.isnan(correct)
-    return expected_calibration_error(confidence[known], correct[known])
 
 
 def _same_seeds(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:

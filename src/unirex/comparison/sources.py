@@ -93,19 +93,14 @@ def find_source(
     if name is None and isinstance(given, str):
         name, given = _split_name(given)
     path = Path(given)
-    file = find_records(_evaluation_folder(path, evaluation) if path.is_dir() else _records_file(path))
+    file = find_records(_place_of_records(path, evaluation))
     in_folder = file.stem == NAME  # as `unirex evaluate` writes it, with metrics.json beside it
-    run, saved = _run_of(file), _read_saved(file) if in_folder else {}
-    return EvaluationSource(
-        origin=str(given),
-        read=lambda: read_records(file),
-        name=name,
-        folder=run or (file.parent if in_folder else file),
-        settings=read_settings(run / "settings.yaml")
-        if run
-        else _mapping(_mapping(saved, "settings"), "run"),
-        saved=saved,
-    )
+    folder, saved = (file.parent, _read_saved(file)) if in_folder else (file, {})
+    settings = _mapping(_mapping(saved, "settings"), "run")
+    home = file.resolve().parent.parent
+    if home.name == EVALUATIONS and (home.parent / "settings.yaml").is_file():  # in the folder of a run
+        folder, settings = home.parent, read_settings(home.parent / "settings.yaml")
+    return EvaluationSource(str(given), lambda: read_records(file), name, folder, settings, saved)
 
 
 def _split_name(text: str) -> tuple[str | None, str]:
@@ -122,38 +117,27 @@ def _split_name(text: str) -> tuple[str | None, str]:
     return name.strip(), path.strip()
 
 
-def _records_file(path: Path) -> Path:
+def _place_of_records(path: Path, evaluation: str | None) -> Path:
+    """A file of records or a folder with one: the path itself, or one of the evaluations of a run."""
     if not path.exists():
         raise UserError(f"{path}: no such run, evaluation or file of records.")
-    if path.suffix.removeprefix(".") not in FORMATS:
+    if not path.is_dir() and path.suffix.removeprefix(".") not in FORMATS:
         raise UserError(f"{path}: records are in .jsonl or .parquet files; `unirex evaluate` writes them.")
-    return path
-
-
-def _evaluation_folder(folder: Path, evaluation: str | None) -> Path:
-    """The folder itself if it has records, else one of the evaluations of a run."""
-    if _has_records(folder):
-        return folder
-    home = folder / EVALUATIONS
-    names = sorted(path.name for path in home.iterdir() if _has_records(path)) if home.is_dir() else []
+    if not path.is_dir() or _has_records(path):
+        return path
+    home = path / EVALUATIONS
+    names = sorted(folder.name for folder in home.iterdir() if _has_records(folder)) if home.is_dir() else []
     if not names:
-        raise UserError(f"{folder}: no evaluation here; `unirex evaluate {folder} --data …` makes one.")
+        raise UserError(f"{path}: no evaluation here; `unirex evaluate {path} --data …` makes one.")
     if evaluation is not None and evaluation not in names:
-        raise UserError(f"{folder}: no evaluation '{evaluation}'; there is: {', '.join(names)}.")
+        raise UserError(f"{path}: no evaluation '{evaluation}'; there is: {', '.join(names)}.")
     if evaluation is None and len(names) > 1:
-        raise UserError(f"{folder} has several evaluations: {', '.join(names)}; choose one by --evaluation.")
+        raise UserError(f"{path} has several evaluations: {', '.join(names)}; choose one by --evaluation.")
     return home / (evaluation or names[0])
 
 
 def _has_records(folder: Path) -> bool:
     return any((folder / f"{NAME}.{ending}").is_file() for ending in FORMATS)
-
-
-def _run_of(file: Path) -> Path | None:
-    """The run folder around an evaluation's records; None if they lie elsewhere."""
-    home = file.resolve().parent.parent
-    in_run = home.name == EVALUATIONS and (home.parent / "settings.yaml").is_file()
-    return home.parent if in_run else None
 
 
 def _read_saved(file: Path) -> dict[str, Any]:
@@ -182,43 +166,34 @@ def group_by_method(sources: Sequence[EvaluationSource]) -> dict[str, list[Evalu
     """
     groups: dict[Hashable, list[EvaluationSource]] = {}
     for number, source in enumerate(sources):
-        groups.setdefault(_group_key(source, number), []).append(source)
-    methods = [method for group in groups.values() for method in _split_repeated_seeds(group)]
-    return dict(zip(_method_names(methods), methods, strict=True))
+        key: Hashable = number
+        if source.name is not None:
+            key = "name", source.name
+        elif source.settings:
+            key = "settings", json.dumps(source.method_settings, sort_keys=True, default=str)
+        groups.setdefault(key, []).append(source)
+    methods = []
+    for group in groups.values():
+        seeds = {str(source.seed) for source in group}
+        # If a seed occurs twice, these are not seeds of one method.
+        repeated = group[0].name is None and len(seeds) < len(group)
+        methods += [[source] for source in group] if repeated else [group]
+    return dict(zip(_unique_names([method[0] for method in methods]), methods, strict=True))
 
 
-def _group_key(source: EvaluationSource, number: int) -> Hashable:
-    """Equal for evaluations of one method."""
-    if source.name is not None:
-        return "name", source.name
-    if not source.settings:
-        return "alone", number
-    return "settings", json.dumps(source.method_settings, sort_keys=True, default=str)
-
-
-def _split_repeated_seeds(group: list[EvaluationSource]) -> list[list[EvaluationSource]]:
-    """One method per run if a seed occurs twice: these are not seeds of one method."""
-    seeds = [str(source.seed) for source in group]
-    if group[0].name is None and len(set(seeds)) < len(seeds):
-        return [[source] for source in group]
-    return [group]
-
-
-def _method_names(methods: Sequence[Sequence[EvaluationSource]]) -> list[str]:
-    plain = [_plain_name(method[0]) for method in methods]
+def _unique_names(sources: Sequence[EvaluationSource]) -> list[str]:
+    """For each source: the name given by the user, else the method, else the system's name, or the file's."""
+    plain = []
+    for source in sources:
+        name = source.name or source.settings.get("method") or source.saved.get("system")
+        plain.append(str(name or (source.folder.stem if source.folder else source.origin)))
     names: list[str] = []
-    for method, name in zip(methods, plain, strict=True):
-        rivals = [other[0] for other, its_name in zip(methods, plain, strict=True) if its_name == name]
-        unique = name if len(rivals) == 1 else f"{name} ({_distinction(method[0], rivals)})"
+    for source, name in zip(sources, plain, strict=True):
+        rivals = [other for other, its_name in zip(sources, plain, strict=True) if its_name == name]
+        unique = name if len(rivals) == 1 else f"{name} ({_distinction(source, rivals)})"
         numbered = chain([unique], (f"{unique} {number}" for number in count(2)))
         names.append(next(candidate for candidate in numbered if candidate not in names))
     return names
-
-
-def _plain_name(source: EvaluationSource) -> str:
-    """The name given by the user, else the method, else the system's name, else the file's."""
-    name = source.name or source.settings.get("method") or source.saved.get("system")
-    return str(name or (source.folder.stem if source.folder else source.origin))
 
 
 def _distinction(source: EvaluationSource, rivals: Sequence[EvaluationSource]) -> str:

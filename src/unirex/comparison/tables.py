@@ -1,187 +1,157 @@
-"""Further tables of a comparison: differences, removals, classes, lengths, outcomes, probes, the paper."""
+"""The tables of a comparison: the main one, every run, probes, the paper; and the cells of all tables."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from math import isnan, nan
 from typing import TYPE_CHECKING
 
-from unirex.comparison.main_table import (
-    count_cell,
-    floor_cell,
-    gain_cell,
-    metric_cell,
-    metric_head,
-    paper_cell,
-    value_cell,
-)
-from unirex.comparison.method import (
-    Method,
-    mean_over,
-    removals,
-    report_by_class,
-    split_by_length,
-    split_by_outcome,
-    under_removal,
-)
-from unirex.comparison.notes import footnotes, head_name, mark, name_cell
-from unirex.comparison.significance import Difference, draws_of
+from unirex.comparison.method import Method
+from unirex.comparison.notes import collapse_warnings, footnotes, main_footnotes, mark, name_cell
 from unirex.evaluation.summary import FLOOR
-from unirex.metrics.paired import FEWEST
 from unirex.metrics.registry import PROBED, metric
-from unirex.paper.published import results
+from unirex.metrics.relative_gain import GUARDED, shows_guarded
+from unirex.paper.published import Published, published_row, results
 from unirex.report.grid import MISSING, Cell, Grid, Head
+from unirex.report.notes import COLLAPSES
 from unirex.report.table import between, cell, header
 
 if TYPE_CHECKING:
     from unirex.comparison.comparison import Comparison
 
-SMALLEST_P = 1e-4  # smaller p-values are shown as "< 0.0001"
+GAINS = {
+    "fnrg": "of faithfulness",
+    "pnrg": "of plausibility",
+    "tnrg": "of task performance",
+    "cnrg": "of all three",
+    "guarded": "of all three, where collapsed methods get 0 and do not stretch the scale",
+}
+INTERVALS = "Ranges are 95 % intervals over texts (bootstrap)."
 
 
-def differences_table(comparison: Comparison) -> Grid:
-    """Every two methods on every metric: how far apart, and how likely chance alone gives as much."""
-    head = [
-        Head("Metric", "metric"),
-        Head("Better", "better"),
-        Head("Worse", "worse"),
-        Head("Difference", "difference", title="with its 95 % interval over texts"),
-        Head("p", "p", title="of the paired test, two-sided"),
-        Head("p corrected", "p_corrected", title="by Holm, for the pairs of methods on this metric"),
-        Head("Texts", "texts", title="that both have a value for"),
-    ]
-    names = {method.name: name_cell(method) for method in comparison.methods}
-    body = [_difference_row(test, names) for test in comparison.tests()]
-    return Grid(head, body, _differences_caption(comparison), footnotes(comparison.methods))
+def main_table(
+    comparison: Comparison, *, paper_in_rows: bool = False, others: bool = True, short: bool = False
+) -> Grid:
+    """All methods on all metrics.
 
-
-def _difference_row(test: Difference, names: dict[str, Cell]) -> list[Cell]:
-    """The better method first, so that the difference is better less worse."""
-    better, worse, apart, low, high = test.first, test.second, test.difference, test.low, test.high
-    if (apart < 0) != (metric(test.metric).direction == "lower"):
-        better, worse, apart, low, high = worse, better, -apart, -high, -low
-    return [
-        Cell(header(test.metric)),
-        names[better],
-        names[worse],
-        Cell(
-            cell(test.metric, apart),
-            test.significant,
-            under=between(test.metric, (low, high)),
-            numbers={"": apart, "low": low, "high": high},
-        ),
-        _p_cell(test.p_value),
-        _p_cell(test.corrected, strong=test.significant),
-        count_cell(test.pairs),
-    ]
-
-
-def _p_cell(value: float, *, strong: bool = False) -> Cell:
-    if isnan(value):
-        return Cell(MISSING)
-    shown = f"{value:.4f}" if value >= SMALLEST_P else f"< {SMALLEST_P:g}"
-    return Cell(shown, strong, numbers={"": value})
-
-
-def _differences_caption(comparison: Comparison) -> str:
-    few = f" (none from fewer than {FEWEST} texts)" if comparison.test == "bootstrap" else ""
-    untested = [
-        method.name for method in comparison.methods if not all(map(method.ranked, comparison.columns))
-    ]
-    left_out = (
-        " Not tested is what is so by construction in systems that predict from their rationale: "
-        f"{', '.join(untested)}."
-    )
-    return (
-        f"Paired {comparison.test} test over the texts both have a value for{few}, two-sided, "
-        f"{_draws(comparison)}; several seeds of a method are averaged text by text. Holm's correction is "
-        "for all pairs of methods on one metric; marked where it stays below 5 %. Differences are better "
-        f"less worse, with 95 % intervals.{left_out if untested else ''}"
+    Args:
+        comparison: the methods and metrics.
+        paper_in_rows: put the paper's numbers into rows below ours instead of columns beside them.
+        others: whether rows of the paper that belong to none of the methods follow.
+        short: leave out the name of the method in the row of its random floor.
+    """
+    paper, keys = comparison.paper, comparison.columns
+    paper_rows = {method.name: _paper_row(method, paper) for method in comparison.methods} if paper else {}
+    shown = [row for row in paper_rows.values() if row]
+    names = {row.method for row in shown}
+    unshown = [row for row in results(paper).values() if row.method not in names] if paper and others else []
+    printed = {key for row in [*shown, *unshown] for key in row.metrics}
+    heads = _main_heads(comparison, set() if paper_in_rows else printed)
+    lines = []  # cells by the key of their head; what a line lacks is blank
+    for method in comparison.methods:
+        row = paper_rows.get(method.name)
+        beside = {} if paper_in_rows else {f"{key}_paper": paper_cell(row, key) for key in keys}
+        lines.append(_method_line(comparison, method) | beside)
+        if method.floor:
+            name = f"  {FLOOR}" if short else f"{method.name}: {FLOOR}"
+            of_words = [key for key in keys if metric(key).desideratum in ("faithfulness", "plausibility")]
+            cells = {key: floor_cell(method, key) for key in of_words}
+            lines.append({"method": Cell(name, quiet=True), **cells})
+        if row and paper_in_rows:
+            lines.append(_paper_line(row, keys, ""))
+    lines += [_paper_line(row, keys, "" if paper_in_rows else "_paper") for row in unshown]
+    return Grid(
+        heads,
+        [[line.get(head.key, Cell("")) for head in heads] for line in lines],
+        _caption(comparison, "A star" if paper_in_rows else "Bold"),
+        main_footnotes(comparison, "starred" if paper_in_rows else "bold"),
+        collapse_warnings(comparison.methods),
     )
 
 
-def _draws(comparison: Comparison) -> str:
-    """The number of draws, by metric if slow metrics have fewer."""
-    headers: dict[int, list[str]] = {}
+def _paper_row(method: Method, dataset: str) -> Published | None:
+    """What the paper prints for this method; None if it has no such row."""
+    source = method.runs[0].source
+    name = str(source.settings.get("method") or method.name).lower()
+    trained = source.settings.get("extractor")
+    extractor = source.protocol.get("extractor", trained)
+    if extractor != trained and name != "vanilla" and not name.startswith("aa-"):
+        return None  # explained by another than its own extractor
+    return published_row(dataset, name, extractor)
+
+
+def _main_heads(comparison: Comparison, beside: Collection[str]) -> list[Head]:
+    """The heads of all columns; each metric in `beside` is followed by the paper's."""
+    heads = [Head("", "method")]
+    if any(method.seeds > 1 for method in comparison.methods):
+        heads.append(Head("Seeds", "seeds"))
     for key in comparison.columns:
-        draws = draws_of(key, comparison.draws, len(comparison.methods))
-        headers.setdefault(draws, []).append(metric(key).header)
-    if len(headers) == 1:
-        return f"{next(iter(headers))} draws"
-    return ", ".join(f"{draws} draws for {', '.join(names)}" for draws, names in headers.items())
+        heads.append(metric_head(key, title=metric(key).description))
+        if key in beside:
+            title = "as published: mean ± standard deviation over 3 seeds"
+            heads.append(replace(heads[-1], text="paper", key=f"{key}_paper", title=title))
+    if comparison.gains:
+        for name, meaning in GAINS.items():
+            if name != "guarded" or shows_guarded(comparison.gains):
+                text = f"{GUARDED if name == 'guarded' else name.upper()} ↑"
+                heads.append(Head(text, name, "Relative gain", f"normalised relative gain {meaning}"))
+    return heads
 
 
-def removals_table(comparison: Comparison) -> Grid:
-    """Faithfulness under every removal, so that the one used in training does not mislead."""
-    ways = removals(comparison.methods)
-    keys = [
-        key
-        for key in ("comprehensiveness", "sufficiency", "csd")
-        if any(key in method.metrics for method in comparison.methods)
-    ]
-    trained = any(method.trained_removals for method in comparison.methods)
-    head = [Head("", "method"), *([Head("Trained with", "trained_with")] if trained else [])]
-    head += [Head(way, f"{key}/{way}", header(key)) for key in keys for way in ways]
-    body = [
-        [
-            name_cell(method),
-            *([Cell(", ".join(method.trained_removals) or MISSING)] if trained else []),
-            *(_marked_cell(method, key, under_removal(method, key, way)) for key in keys for way in ways),
-        ]
-        for method in comparison.methods
-    ]
-    caption = (
-        "A method can learn to look faithful for the one way of removing tokens it was trained with; numbers "
-        "that hold for a way training never used tell more."
-    )
-    return Grid(head, body, caption, footnotes(comparison.methods, keys))
+def _method_line(comparison: Comparison, method: Method) -> dict[str, Cell]:
+    line = {"method": name_cell(method, under="95 %"), "seeds": count_cell(method.seeds)}
+    for key in comparison.columns:
+        line[key] = metric_cell(method, key, strong=method.name in comparison.best(key))
+    if comparison.gains:
+        gains = comparison.gains[method.name]
+        line |= {name: gain_cell(getattr(gains, name)) for name in GAINS}
+    return line
 
 
-def classes_table(comparison: Comparison) -> Grid:
-    """F1 of every label, method by method."""
-    reports = [report_by_class(method) for method in comparison.methods]
-    body = []
-    for label in dict.fromkeys(label for report in reports for label in report):
-        texts = next(report[label].support for report in reports if label in report)
-        f1 = [report[label].f1 if label in report else nan for report in reports]
-        body.append([Cell(str(label)), count_cell(texts), *(value_cell("macro_f1", value) for value in f1)])
-    heads = [Head(head_name(method), f"{method.name}_f1", "F1 ↑") for method in comparison.methods]
-    head = [Head("Label", "label"), Head("Texts", "texts"), *heads]
-    return Grid(head, body, notes=footnotes(comparison.methods))
+def _paper_line(row: Published, keys: Sequence[str], suffix: str) -> dict[str, Cell]:
+    name = Cell(f"paper: {row.method}", quiet=True)
+    return {"method": name, **{key + suffix: paper_cell(row, key) for key in keys}}
 
 
-def lengths_table(comparison: Comparison, keys: Sequence[str]) -> Grid:
-    """The given metrics by length of the text."""
-    pairs = [(key, method) for key in keys for method in comparison.methods]
-    body = [
-        [
-            Cell(subset.name),
-            count_cell(subset.texts),
-            *(_marked_cell(method, key, mean_over(method, key, subset)) for key, method in pairs),
-        ]
-        for subset in split_by_length(comparison.methods[0].lengths)
-    ]
-    heads = [Head(head_name(method), f"{method.name}_{key}", header(key)) for key, method in pairs]
-    head = [Head("Tokens", "tokens"), Head("Texts", "texts"), *heads]
-    return Grid(head, body, notes=footnotes(comparison.methods, keys))
+def _caption(comparison: Comparison, emphasis: str) -> str:
+    """What the signs of the table mean; `emphasis` is "Bold" or "A star"."""
+    parts = [f"{comparison.texts} texts.", INTERVALS]
+    if max(method.seeds for method in comparison.methods) > 1:
+        parts.append("± is the standard deviation over seeds, and a range is that of their mean.")
+    if len(comparison.methods) > 1:
+        parts.append(
+            f"{emphasis}: the best of a column and all not told apart from it, where at least one is "
+            f"significantly worse (paired {comparison.test} test over texts, 5 %, Holm-corrected for the "
+            "pairs of a column)."
+        )
+    if any(method.floor for method in comparison.methods):
+        parts.append("Random scores: the floor, the same classifier with rationales drawn at random.")
+    return " ".join(parts)
 
 
-def outcomes_table(comparison: Comparison, keys: Sequence[str]) -> Grid:
-    """The given metrics on right and on wrong predictions, which each method has of its own."""
-    head = [Head("", "method")]
-    head += [Head(name, f"texts_{name}", "Texts") for name in ("right", "wrong")]
-    head += [Head(name, f"{key}_{name}", header(key)) for key in keys for name in ("right", "wrong")]
+def table_of_runs(comparison: Comparison) -> Grid:
+    """Each seed of each method in its own row, with its interval over texts."""
     body = []
     for method in comparison.methods:
-        subsets = split_by_outcome(method)
-        means = [(key, mean_over(method, key, subset)) for key in keys for subset in subsets]
-        counts = [count_cell(subset.texts) for subset in subsets]
-        body.append([name_cell(method), *counts, *(_marked_cell(method, *mean) for mean in means)])
-    return Grid(head, body, notes=footnotes(comparison.methods, keys))
-
-
-def _marked_cell(method: Method, key: str, value: float) -> Cell:
-    return value_cell(key, value, mark=mark(method, key))
+        for number, run in enumerate(method.runs, start=1):
+            row = [
+                Cell(method.name, under="95 %", mark=COLLAPSES if run.collapse else ""),
+                count_cell(number),
+                Cell(MISSING if run.source.seed is None else str(run.source.seed)),
+            ]
+            for key in comparison.columns:
+                value, bounds = run.metrics.get(key, nan), run.intervals.get(key, (nan, nan))
+                row.append(replace(_interval_cell(key, value, nan, bounds), mark=mark(run, key)))
+            body.append(row)
+    heads = [Head("", "method"), Head("Run", "run"), Head("Seed", "seed")]
+    return Grid(
+        [*heads, *(metric_head(key) for key in comparison.columns)],
+        body,
+        f"{comparison.texts} texts. {INTERVALS}",
+        footnotes(comparison.methods, comparison.columns),
+        collapse_warnings(comparison.methods),
+    )
 
 
 def probes_table(comparison: Comparison) -> Grid | None:
@@ -218,8 +188,69 @@ def paper_table(dataset: str) -> Grid:
         [
             Cell(row.method),
             *(paper_cell(row, key, quiet=False) for key in keys),
-            *(gain_cell(row.gains.get(name, nan)) for name in gains),
+            *(gain_cell(row.gains.get(name)) for name in gains),
         ]
         for row in rows
     ]
     return Grid([Head("", "method"), *heads], body, "As published: mean ± standard deviation over 3 seeds.")
+
+
+def metric_head(key: str, *, title: str = "") -> Head:
+    """The head of a metric's column, under its desideratum."""
+    return Head(header(key), key, metric(key).desideratum.capitalize(), title)
+
+
+def metric_cell(method: Method, key: str, *, strong: bool = False) -> Cell:
+    """A metric of a method: mean ± standard deviation over its seeds, and its interval over texts."""
+    mean, std = method.metrics.get(key, (nan, nan))
+    shown = _interval_cell(key, mean, std, method.interval(key), strong=strong)
+    return shown if shown.text == MISSING else replace(shown, mark=mark(method, key))
+
+
+def _interval_cell(
+    key: str, mean: float, std: float, bounds: tuple[float, float], *, strong: bool = False
+) -> Cell:
+    if isnan(mean):
+        return Cell(MISSING)
+    # CSV has a column for the deviation only if some method has one.
+    numbers = {"": mean, **({} if isnan(std) else {"std": std}), "low": bounds[0], "high": bounds[1]}
+    return Cell(_plus_minus(key, mean, std), strong, under=between(key, bounds), numbers=numbers)
+
+
+def _plus_minus(key: str, mean: float, std: float) -> str:
+    """A mean with its standard deviation, in the units of the metric.
+
+    >>> _plus_minus("accuracy", 0.9368, 0.0067), _plus_minus("csd", 0.25, nan)
+    ('93.7 ± 0.7', '0.250')
+    """
+    return cell(key, mean) if isnan(std) else f"{cell(key, mean)} ± {cell(key, std)}"
+
+
+def floor_cell(method: Method, key: str) -> Cell:
+    """A metric of random scores under the classifier of a method."""
+    return value_cell(key, method.floor.get(key), mark=mark(method, key), quiet=True)
+
+
+def value_cell(key: str, value: float | None, *, mark: str = "", quiet: bool = False) -> Cell:
+    """A plain number in the units of its metric."""
+    if value is None or isnan(value):
+        return Cell(MISSING, quiet=quiet)
+    return Cell(cell(key, value), quiet=quiet, mark=mark, numbers={"": value})
+
+
+def paper_cell(row: Published | None, key: str, *, quiet: bool = True) -> Cell:
+    """A published number; quiet beside ours."""
+    if row is None or key not in row.metrics:
+        return Cell(MISSING, quiet=quiet)
+    mean, std = row.metrics[key]
+    return Cell(_plus_minus(key, mean, std), quiet=quiet, numbers={"": mean, "std": std})
+
+
+def gain_cell(value: float | None) -> Cell:
+    """A relative gain, from 0 to 1."""
+    return Cell(MISSING) if value is None or isnan(value) else Cell(f"{value:.3f}", numbers={"": value})
+
+
+def count_cell(number: int) -> Cell:
+    """A number of texts or seeds."""
+    return Cell(str(number), numbers={"": number})

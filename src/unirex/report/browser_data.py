@@ -135,15 +135,24 @@ def _row(example: ComparedExample, methods: Sequence[str], labels: Mapping[str, 
     answers = [example.answers.get(name) for name in methods]
     signs = [_signs(example, answer) for answer in answers]
     words = [_common_words(text, [by_text.get(at, {}) for by_text in signs]) for at, text in enumerate(texts)]
+    cuts = []
+    for spans, units in zip(words, offsets, strict=True):
+        edges = [0, *(units[edge] for span in spans for edge in span)]
+        cuts.append([after - before for before, after in pairwise(edges)])
+    gold: list[int] = []
+    for at, start, end in example.gold or ():
+        gold += [at, offsets[at][start], offsets[at][end]]
+    selected = [example.selected_words(name) for name in methods]
+    shares = [overlap(first, second) for first, second in combinations(selected, 2)]
     return [
         example.id,
         -1 if example.label is None else labels[example.label],
         example.segments,
         example.choices or 0,
-        [_gaps(spans, units) for spans, units in zip(words, offsets, strict=True)],
-        _gold(example, offsets),
+        cuts,
+        0 if example.gold is None else gold,
         [_answer(example, *both, words, labels) for both in zip(answers, signs, strict=True)],
-        _overlaps(example, methods),
+        [-1 if share is None else round(100 * share) for share in shares],
     ]
 
 
@@ -172,17 +181,6 @@ def _common_words(text: str, signs: Iterable[WordSigns]) -> list[CharSpan]:
     return [span for span, covering in cut(text, [[word] for word in words]) if covering]
 
 
-def _gaps(words: Sequence[CharSpan], offsets: Sequence[int]) -> list[int]:
-    edges = [0, *(offsets[edge] for word in words for edge in word)]
-    return [after - before for before, after in pairwise(edges)]
-
-
-def _gold(example: ComparedExample, offsets: Sequence[Sequence[int]]) -> list[int] | Literal[0]:
-    if example.gold is None:
-        return 0
-    return [n for at, start, end in example.gold for n in (at, offsets[at][start], offsets[at][end])]
-
-
 def _answer(
     example: ComparedExample,
     answer: MethodAnswer | None,
@@ -209,9 +207,3 @@ def _sign(signs: WordSigns, piece: CharSpan) -> str:
         if start <= piece[0] and piece[1] <= end:
             return sign
     return PLAIN[0]
-
-
-def _overlaps(example: ComparedExample, methods: Sequence[str]) -> list[int]:
-    selected = [example.selected_words(name) for name in methods]
-    shares = [overlap(one, other) for one, other in combinations(selected, 2)]
-    return [-1 if share is None else round(100 * share) for share in shares]

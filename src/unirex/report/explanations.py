@@ -24,8 +24,8 @@ from unirex.report.marked_text import (
     terminal_text,
     word_list,
 )
-from unirex.report.markup import Html, element, joined, printable
-from unirex.report.page import count, gold_label, header, page, rationale_key
+from unirex.report.markup import Html, element, printable
+from unirex.report.page import count, gold_label, header, page, percent, rationale_key
 
 SHOWN_LABELS = 5
 BAR = 24  # characters for a probability of 1
@@ -47,8 +47,12 @@ def print_explanation(explanation: Explanation, console: Console) -> None:
 
 def render(explanation: Explanation) -> RenderableType:
     """An explanation as a panel: colour for importance, bold underline for the rationale, words for both."""
-    parts: list[RenderableType] = [terminal_text(_rationale(explanation))]
-    parts += [Text(), _terminal_bars(explanation)]
+    bars = Table.grid(padding=(0, 1))
+    for label, probability in _ranked(explanation):
+        name = Text(printable(_named(explanation, label)))
+        bar = Text("█" * round(BAR * probability), style="cyan" if label == explanation.label else "dim")
+        bars.add_row(name, bar, Text(percent(probability), justify="right"))
+    parts: list[RenderableType] = [terminal_text(_rationale(explanation)), Text(), bars]
     words = word_list(f"rationale, {_budget(explanation)}", (span.text for span in explanation.spans))
     parts.append(Text.assemble("\n", words))
     if explanation.gold_spans is not None:
@@ -67,21 +71,23 @@ def render(explanation: Explanation) -> RenderableType:
 def _card(number: int, explanation: Explanation) -> Html:
     name = [element("span", explanation.id, class_="id")] if explanation.id is not None else []
     title = element("h2", f"Text {number}", *name, class_="card-title")
-    measures = element("div", _bars(explanation), _fine_print(explanation), class_="measures")
-    answer = (_verdict(explanation), passage(_rationale(explanation)), measures)
-    return element(
-        "article", title, element("div", *answer, class_="single"), _gold_section(explanation), class_="card"
-    )
-
-
-def _verdict(explanation: Explanation) -> Html:
-    """The predicted label, and whether it is right where that is known."""
-    parts = [element("span", _named(explanation, explanation.label), class_="chip", dir="auto")]
+    verdict = [element("span", _named(explanation, explanation.label), class_="chip", dir="auto")]
     if explanation.gold_label is not None:
         right = explanation.label == explanation.gold_label
-        verdict, class_ = ("✓ correct", "right") if right else ("✗ wrong", "wrong")
-        parts.append(element("span", verdict, class_=class_))
-    return element("p", *parts, class_="verdict")
+        outcome, class_ = ("✓ correct", "right") if right else ("✗ wrong", "wrong")
+        verdict.append(element("span", outcome, class_=class_))
+    measures = [_bars(explanation), element("p", f"Rationale: {_budget(explanation)}", class_="fine")]
+    if explanation.truncated > 0:
+        measures.append(element("p", _truncation(explanation), class_="fine warning"))
+    if explanation.completeness_error is not None:
+        measures.append(element("p", _completeness(explanation), class_="fine"))
+    answer = [
+        element("p", *verdict, class_="verdict"),
+        passage(_rationale(explanation)),
+        element("div", *measures, class_="measures"),
+    ]
+    single = element("div", *answer, class_="single")
+    return element("article", title, single, *_gold_section(explanation), class_="card")
 
 
 def _bars(explanation: Explanation) -> Html:
@@ -90,7 +96,7 @@ def _bars(explanation: Explanation) -> Html:
     for label, probability in _ranked(explanation):
         fill = element("span", class_="fill", style=f"width:{100 * probability:.1f}%")
         track = element("span", fill, class_="track", aria_hidden="true")
-        value = element("span", _percent(probability), class_="value")
+        value = element("span", percent(probability), class_="value")
         row = (element("dt", _named(explanation, label), dir="auto"), element("dd", track, value))
         rows.append(element("div", *row, class_="predicted" if label == explanation.label else None))
     left = len(explanation.probabilities) - len(rows)
@@ -99,20 +105,10 @@ def _bars(explanation: Explanation) -> Html:
     return element("dl", *rows, class_="bars")
 
 
-def _fine_print(explanation: Explanation) -> Html:
-    """The budget, a warning if the model did not read the whole text, and the completeness error."""
-    lines = [element("p", f"Rationale: {_budget(explanation)}", class_="fine")]
-    if explanation.truncated > 0:
-        lines.append(element("p", _truncation(explanation), class_="fine warning"))
-    if explanation.completeness_error is not None:
-        lines.append(element("p", _completeness(explanation), class_="fine"))
-    return joined(lines)
-
-
-def _gold_section(explanation: Explanation) -> Html:
-    """The gold label and the words that a person marked; empty where neither is known."""
+def _gold_section(explanation: Explanation) -> list[Html]:
+    """The gold label and the words that a person marked; nothing where neither is known."""
     if explanation.gold_label is None and explanation.gold_spans is None:
-        return Html("")
+        return []
     parts = [element("h3", "Gold rationale")]
     if explanation.gold_label is not None:
         parts.append(gold_label(_named(explanation, explanation.gold_label)))
@@ -121,7 +117,7 @@ def _gold_section(explanation: Explanation) -> Html:
     if not explanation.gold_spans:  # unknown, or known to be empty
         remark = NOT_ANNOTATED if explanation.gold_spans is None else NONE_MARKED
         parts.append(element("p", remark, class_="fine"))
-    return element("section", *parts, class_="gold")
+    return [element("section", *parts, class_="gold")]
 
 
 # ---- In a terminal ----------------------------------------------------------------------------------------
@@ -138,16 +134,6 @@ def _terminal_title(explanation: Explanation) -> Text:
     if explanation.id is not None:
         title.append(f" · {printable(explanation.id)}", style="dim")
     return title
-
-
-def _terminal_bars(explanation: Explanation) -> Table:
-    """A bar per label, as long as its probability."""
-    table = Table.grid(padding=(0, 1))
-    for label, probability in _ranked(explanation):
-        name = Text(printable(_named(explanation, label)))
-        bar = Text("█" * round(BAR * probability), style="cyan" if label == explanation.label else "dim")
-        table.add_row(name, bar, Text(_percent(probability), justify="right"))
-    return table
 
 
 # ---- What both show ---------------------------------------------------------------------------------------
@@ -194,10 +180,6 @@ def _named(explanation: Explanation, label: Label) -> str:
         if choice_label(number) == str(label):
             return f"{label} · {choice}"
     return str(label)
-
-
-def _percent(probability: float) -> str:
-    return f"{probability:.1%}".replace("%", " %")
 
 
 def _budget(explanation: Explanation) -> str:

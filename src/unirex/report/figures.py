@@ -40,22 +40,15 @@ LEFT_OUT = {f"{SVG}metadata", f"{SVG}style"}
 class SystemStyle:
     """How a system is told apart in every figure: by colour, marker and dash."""
 
-    order: int  # of the system in the comparison
+    colour: str  # on a light page
+    marker: str
+    dash: Any
 
-    @property
-    def colour(self) -> str:
-        """Its colour on a light page."""
-        return COLOURS[self.order % len(COLOURS)]
-
-    @property
-    def marker(self) -> str:
-        """The shape of its points."""
-        return MARKERS[self.order % len(MARKERS)]
-
-    @property
-    def dash(self) -> Any:
-        """The dashes of its line."""
-        return DASHES[self.order % len(DASHES)]
+    @classmethod
+    def of(cls, order: int) -> SystemStyle:
+        """The style of a system by its place in the comparison."""
+        colour, marker = COLOURS[order % len(COLOURS)], MARKERS[order % len(MARKERS)]
+        return cls(colour, marker, DASHES[order % len(DASHES)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +64,10 @@ class Figure:
         """The drawing as SVG inside a page, in the colours of the page."""
         with drawing(self.name):
             svg = _saved(self.draw(), "svg", transparent=True)
-        return _element(ElementTree.fromstring(svg), self, top=True)
+        root = ElementTree.fromstring(svg)
+        named = {"role": "img", "aria-label": self.title, "class": "plot"}
+        root.attrib = {"viewBox": root.attrib["viewBox"], **named}
+        return _element(root, self.name)
 
     def save(self, folder: Path) -> list[Path]:
         """Write `NAME.svg` and `NAME.png`, each atomically."""
@@ -154,16 +150,14 @@ def _saved(drawn: Any, format_: str, *, transparent: bool = False) -> bytes:
     return content.getvalue()
 
 
-def _element(node: Any, figure: Figure, *, top: bool = False) -> Html:
+def _element(node: Any, figure: str) -> Html:
     """A node of the drawing as escaped HTML; ids get the figure's name, as a page has several figures."""
-    tag, given = node.tag.removeprefix(SVG), node.attrib
-    if top:
-        given = {"viewBox": given["viewBox"], "role": "img", "aria-label": figure.title, "class": "plot"}
-    elif tag == "g":
-        given = {key: value for key, value in given.items() if key != "id"}  # never referred to
+    tag = node.tag.removeprefix(SVG)
     children = [_element(child, figure) for child in node if child.tag not in LEFT_OUT]
     text = [node.text] if node.text and node.text.strip() else []
-    attributes = dict(_attribute(key, value, figure.name) for key, value in given.items())
+    attributes = dict(_attribute(key, value, figure) for key, value in node.attrib.items())
+    if tag == "g":
+        attributes.pop("id", None)  # never referred to
     return element(tag, *text, *children, **attributes)
 
 
@@ -174,12 +168,10 @@ def _attribute(name: str, value: str, figure: str) -> tuple[str, str]:
         return "href", f"#{figure}-{value.removeprefix('#')}"
     if name == "clip-path":
         return name, value.replace("url(#", f"url(#{figure}-")
-    return name, _themed(value) if name in ("style", "fill", "stroke") else value
-
-
-def _themed(style: str) -> str:
-    """Colours as variables of the page, and the font of the page."""
-    # Older versions of matplotlib write the short form.
-    style = re.sub(r"font: (\S+ )*?([\d.]+px) [^;]*", r"font-size: \2", style)
-    style = re.sub(r"font-family: [^;]*(; )?", "", style)
-    return re.sub(r"#[0-9a-f]{6}", lambda match: VARIABLES.get(match[0], match[0]), style)
+    if name not in ("style", "fill", "stroke"):
+        return name, value
+    # The font of the page; older versions of matplotlib write the short form.
+    value = re.sub(r"font: (\S+ )*?([\d.]+px) [^;]*", r"font-size: \2", value)
+    value = re.sub(r"font-family: [^;]*(; )?", "", value)
+    # Colours become variables of the page.
+    return name, re.sub(r"#[0-9a-f]{6}", lambda match: VARIABLES.get(match[0], match[0]), value)

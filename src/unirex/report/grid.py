@@ -40,6 +40,42 @@ class Cell:
     mark: str = ""  # leads to a footnote
     numbers: Mapping[str, float] = field(default_factory=dict)  # "" for the value, "std", "low", "high"
 
+    def markdown(self) -> str:
+        """Bold if strong, in italics if quiet."""
+        sign = "**" if self.strong else "*" if self.quiet and self.text else ""
+        under = f" ({self.under})" if self.under and self.numbers else ""
+        return f"{sign}{markdown_safe(self.text)}{sign}{self.mark}{under}"
+
+    def latex(self) -> str:
+        """Bold if strong, grey if quiet; minus signs only before numbers."""
+        text = latex_numbers(self.text) if self.numbers else latex_safe(self.text)
+        text += latex_safe(self.mark)
+        if self.strong:
+            text = rf"\textbf{{{text}}}"
+        if self.under and self.numbers:
+            text += rf" {{\scriptsize ({latex_numbers(self.under)})}}"
+        return rf"\textcolor{{gray}}{{{text}}}" if self.quiet and text else text
+
+    def csv(self, part: str) -> str:
+        """One of its raw numbers, the text of a cell without numbers, or nothing."""
+        if not self.numbers:
+            return "" if part or self.text == MISSING else self.text
+        value = self.numbers.get(part)
+        if value is None or value != value:  # not a number
+            return ""
+        return repr(value if isinstance(value, int) else float(value))  # float: NumPy's repr names its type
+
+    def html(self, *, head: bool = False) -> Html:
+        """A cell of a table; with `head`, the one that names a row."""
+        beside = [element("sup", self.mark)] if self.mark else []
+        if self.under:
+            beside.append(element("small", self.under))
+        if head:
+            return element("th", self.text, *beside, scope="row")
+        text = element("strong", self.text) if self.strong else self.text
+        classes = ["quiet"] * self.quiet + ["words"] * (len(self.text) > LONG and not self.numbers)
+        return element("td", text, *beside, class_=" ".join(classes) or None)
+
 
 @dataclass(frozen=True, slots=True)
 class Head:
@@ -92,7 +128,7 @@ class Grid:
         lines = [
             _pipes(head.text for head in self.head),
             "|:--|" + "--:|" * (len(self.head) - 1),
-            *(_pipes(map(_markdown_cell, row)) for row in self.body),
+            *(_pipes(cell.markdown() for cell in row) for row in self.body),
         ]
         remarks = [printable(self.caption), *map(markdown_safe, self.notes)]
         remarks += [f"**Warning:** {markdown_safe(warning)}" for warning in self.warnings]
@@ -113,7 +149,7 @@ class Grid:
             *_latex_groups(self.groups),
             " & ".join(latex_safe(head.text) for head in self.head) + r" \\",
             r"\midrule",
-            *(" & ".join(map(_latex_cell, row)) + r" \\" for row in self.body),
+            *(" & ".join(cell.latex() for cell in row) + r" \\" for row in self.body),
             r"\bottomrule",
             r"\end{tabular}",
             *(
@@ -129,30 +165,39 @@ class Grid:
 
         Rows with marks have their footnotes in a last column `note`.
         """
-        columns = [(head, _parts(row[at] for row in self.body)) for at, head in enumerate(self.head)]
+        names, columns = [], []  # of a column: the number in the row, and the part of its cells
+        for number, head in enumerate(self.head):
+            name = head.key or head.text
+            known = {part for row in self.body for part in row[number].numbers}
+            for part in ("", *(part for part in NUMBERS if part in known)):
+                names.append(f"{name}_{part}" if part else name)
+                columns.append((number, part))
         marked = any(cell.mark for row in self.body for cell in row)
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
-        names = [_csv_name(head, part) for head, parts in columns for part in parts]
         writer.writerow([*names, "note"] if marked else names)
         for row in self.body:
-            cells = zip(row, columns, strict=True)
-            raw = [_raw(cell, part) for cell, (_, parts) in cells for part in parts]
-            writer.writerow([*raw, self._footnotes(row)] if marked else raw)
+            raw = [row[number].csv(part) for number, part in columns]
+            signs = {cell.mark for cell in row if cell.mark}
+            found = [(note, sign) for note in self.notes for sign in signs if note.startswith(sign)]
+            footnotes = " ".join(note.removeprefix(sign).strip() for note, sign in found)
+            writer.writerow([*raw, footnotes] if marked else raw)
         return out.getvalue()
-
-    def _footnotes(self, row: Sequence[Cell]) -> str:
-        signs = {cell.mark for cell in row if cell.mark}
-        return " ".join(
-            note.removeprefix(sign).strip() for note in self.notes for sign in signs if note.startswith(sign)
-        )
 
     def html(self) -> Html:
         """For a page; the style is that of `scores` in `style.css`."""
-        groups = [element("tr", *(_html_group(*group) for group in self.groups))] if self.groups else []
-        heads = (element("th", head.text, scope="col", title=head.title or None) for head in self.head)
-        head = element("thead", *groups, element("tr", *heads))
-        table = element("table", head, element("tbody", *map(_html_row, self.body)), class_="scores")
+        groups = []
+        for name, width in self.groups:
+            group = element("th", name, scope="colgroup", colspan=width, class_="group")
+            groups.append(group if name else element("td", colspan=width))
+        heads = [element("th", head.text, scope="col", title=head.title or None) for head in self.head]
+        top = [element("tr", *groups)] if groups else []
+        top.append(element("tr", *heads))
+        rows = []
+        for first, *rest in self.body:
+            cells = [first.html(head=True), *(cell.html() for cell in rest)]
+            rows.append(element("tr", *cells, class_="floor" if first.quiet else None))
+        table = element("table", element("thead", *top), element("tbody", *rows), class_="scores")
         region = element("div", table, class_="wide", tabindex="0", role="region", aria_label="Table")
         above = [
             element("p", f"Warning: {warning}", class_="warning", role="note") for warning in self.warnings
@@ -193,12 +238,6 @@ def _pipes(cells: Iterable[str]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def _markdown_cell(cell: Cell) -> str:
-    sign = "**" if cell.strong else "*" if cell.quiet and cell.text else ""
-    under = f" ({cell.under})" if cell.under and cell.numbers else ""
-    return f"{sign}{markdown_safe(cell.text)}{sign}{cell.mark}{under}"
-
-
 def _latex_groups(groups: Sequence[tuple[str, int]]) -> list[str]:
     """The line above the heads, and a rule under each of its names."""
     if not groups:
@@ -210,58 +249,3 @@ def _latex_groups(groups: Sequence[tuple[str, int]]) -> list[str]:
         first += width
     names = [rf"\multicolumn{{{width}}}{{c}}{{{latex_safe(name)}}}" for name, width in groups]
     return [" & ".join(names) + r" \\", " ".join(rules)]
-
-
-def _latex_cell(cell: Cell) -> str:
-    text = latex_numbers(cell.text) if cell.numbers else latex_safe(cell.text)
-    text += latex_safe(cell.mark)
-    if cell.strong:
-        text = rf"\textbf{{{text}}}"
-    if cell.under and cell.numbers:
-        text += rf" {{\scriptsize ({latex_numbers(cell.under)})}}"
-    return rf"\textcolor{{gray}}{{{text}}}" if cell.quiet and text else text
-
-
-def _parts(cells: Iterable[Cell]) -> list[str]:
-    """The CSV columns of a table column: the value, then the other numbers that any cell has."""
-    known = {part for cell in cells for part in cell.numbers}
-    return ["", *(part for part in NUMBERS if part in known)]
-
-
-def _csv_name(head: Head, part: str) -> str:
-    name = head.key or head.text
-    return f"{name}_{part}" if part else name
-
-
-def _raw(cell: Cell, part: str) -> str:
-    if not cell.numbers:
-        return "" if part or cell.text == MISSING else cell.text
-    value = cell.numbers.get(part)
-    if value is None or value != value:  # not a number
-        return ""
-    return repr(value if isinstance(value, int) else float(value))  # float: NumPy's repr names its type
-
-
-def _html_group(name: str, width: int) -> Html:
-    if not name:
-        return element("td", colspan=width)
-    return element("th", name, scope="colgroup", colspan=width, class_="group")
-
-
-def _html_row(cells: Sequence[Cell]) -> Html:
-    name, *rest = cells
-    head = element("th", name.text, *_beside(name), scope="row")
-    return element("tr", head, *map(_html_cell, rest), class_="floor" if name.quiet else None)
-
-
-def _html_cell(cell: Cell) -> Html:
-    text = element("strong", cell.text) if cell.strong else cell.text
-    classes = ["quiet"] * cell.quiet + ["words"] * (len(cell.text) > LONG and not cell.numbers)
-    return element("td", text, *_beside(cell), class_=" ".join(classes) or None)
-
-
-def _beside(cell: Cell) -> list[Html]:
-    """What follows the text of a cell: the mark of a footnote, smaller print."""
-    mark = [element("sup", cell.mark)] if cell.mark else []
-    under = [element("small", cell.under)] if cell.under else []
-    return mark + under

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable
 from html import escape
 
-PICTURES = {code: 0x2400 + code for code in range(0x20)} | {0x7F: 0x2421}  # ␀ … ␡
-DIRECTION = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")  # bidi embeddings, overrides
+PICTURES = {code: chr(0x2400 + code) for code in range(0x20)} | {0x7F: "␡"}  # ␀ … ␡
+# Without a picture: C1 controls, surrogates, and what embeds or overrides the direction of text.
+HIDDEN = (*range(0x80, 0xA0), *range(0xD800, 0xE000), *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+VISIBLE = PICTURES | dict.fromkeys(HIDDEN, "\N{REPLACEMENT CHARACTER}")
+VISIBLE_LINES = {code: shown for code, shown in VISIBLE.items() if chr(code) not in "\n\t"}
 VOID = frozenset({"input", "meta"})  # elements without an end tag
 LATEX = {
     "\\": r"\textbackslash{}",
@@ -38,30 +40,20 @@ LATEX = {
 MINUS = re.compile(r"(?<![\w.–-])-(?=[\d.])")  # before a number; between two numbers a dash is "to"
 
 
-def printable(text: str, *, keep: str = "") -> str:
+def printable(text: str) -> str:
     r"""The text with every control character made visible, so that none can steer the terminal.
 
-    Direction overrides and lone surrogates become U+FFFD; `keep` lists characters to leave, such as newlines.
+    Direction overrides and lone surrogates become U+FFFD.
 
     >>> printable("a\x1b[31mb")
     'a␛[31mb'
     """
-    return "".join(character if character in keep else _visible(character) for character in text)
+    return text.translate(VISIBLE)
 
 
 def printable_lines(text: str) -> str:
     """`printable` for running text: keeps line breaks and tabs."""
-    return printable(text.replace("\r\n", "\n"), keep="\n\t")
-
-
-def _visible(character: str) -> str:
-    """A picture of a control character; any other character itself."""
-    code = ord(character)
-    if code in PICTURES:
-        return chr(PICTURES[code])
-    if unicodedata.category(character) in ("Cc", "Cs") or character in DIRECTION:
-        return "\N{REPLACEMENT CHARACTER}"
-    return character
+    return text.replace("\r\n", "\n").translate(VISIBLE_LINES)
 
 
 class Html(str):
@@ -76,7 +68,10 @@ def element(tag: str, *children: str, **attributes: object) -> Html:
     >>> element("p", "1 < 2 & ", element("b", "sure"), class_='"x"')
     '<p class="&quot;x&quot;">1 &lt; 2 &amp; <b>sure</b></p>'
     """
-    given = "".join(_attribute(name, value) for name, value in attributes.items() if value is not None)
+    given = ""
+    for name, value in attributes.items():
+        if value is not None:
+            given += f' {name.rstrip("_").replace("_", "-")}="{safe(str(value))}"'
     if tag in VOID:
         return Html(f"<{tag}{given}>")
     return Html(f"<{tag}{given}>{joined(children)}</{tag}>")
@@ -101,10 +96,6 @@ def safe(text: str) -> Html:
     # UTF-16 joins the two halves of a pair and replaces a lone one.
     whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return Html(escape(whole).replace("\r", "&#13;"))
-
-
-def _attribute(name: str, value: object) -> str:
-    return f' {name.rstrip("_").replace("_", "-")}="{safe(str(value))}"'
 
 
 def markdown_safe(text: str) -> str:

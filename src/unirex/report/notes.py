@@ -42,7 +42,7 @@ def completeness_note(error: float) -> str:
 
 
 def select_predict_note(who: str, raw: float, budgets: int, read: float) -> str:
-    """Note on a system that predicts from its rationale alone: what its faithfulness is (SPEC A11, D-5)."""
+    """Note on a system that predicts from its rationale alone (spec/known-errors.md#d-5)."""
     mean, what = ("", "it") if budgets == 1 else (f", the mean over {budgets} budgets", "their sum")
     return (
         f"{who} predicts from its rationale alone, {100 * read:.1f} % of the tokens: sufficiency is 0 by "

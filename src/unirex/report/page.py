@@ -60,6 +60,15 @@ def count(number: int, thing: str) -> str:
     return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
 
+def percent(share: float) -> str:
+    """A share in per cent.
+
+    >>> percent(0.9312)
+    '93.1 %'
+    """
+    return f"{share:.1%}".replace("%", " %")
+
+
 def key(items: Iterable[tuple[Html, str]]) -> Html:
     """What the marks on a page mean, in words."""
     return element("ul", *(element("li", sign, " ", meaning) for sign, meaning in items), class_="key")

@@ -60,7 +60,7 @@ def lines(panels: Sequence[LinePanel], *, height: float = 3.3) -> Any:
 
 
 def _line(axis: Any, line: Series) -> None:
-    style, x = SystemStyle(line.order), range(len(line.numbers))
+    style, x = SystemStyle.of(line.order), range(len(line.numbers))
     values = [value for value, _, _ in line.numbers]
     if line.floor:
         axis.plot(x, values, color=style.colour, lw=1.2, ls=(0, (1, 2)), zorder=1)
@@ -72,7 +72,7 @@ def _line(axis: Any, line: Series) -> None:
 
 
 def _line_style(order: int) -> dict[str, Any]:
-    style = SystemStyle(order)
+    style = SystemStyle.of(order)
     edge = {"markeredgecolor": CARD, "markeredgewidth": 0.8}
     return {"color": style.colour, "marker": style.marker, "ls": style.dash, **edge}
 
@@ -93,23 +93,19 @@ def trade_off(points: Sequence[Point], desiderata: Sequence[str]) -> Any:
     figure, axes = canvas(len(pairs), across=3, height=3.5)
     for axis, (x, y) in zip(axes, pairs, strict=True):
         for point in points:
-            _point(axis, point, x, y)
+            style = SystemStyle.of(point.order)
+            (across, left, right), (up, low, high) = point.numbers[x], point.numbers[y]
+            bars = {"color": style.colour, "lw": 1, "alpha": 0.55, "zorder": 2}
+            if not math.isnan(left + right):
+                axis.plot([left, right], [up, up], **bars)
+            if not math.isnan(low + high):
+                axis.plot([across, across], [low, high], **bars)
+            fill = style.colour if point.optimal else CARD
+            axis.plot(across, up, style.marker, ms=9, mfc=fill, mec=style.colour, mew=1.6, zorder=3)
         axis.set(xlabel=f"{desiderata[x]} →", ylabel=f"{desiderata[y]} →")
         axis.margins(0.14)
     _legend(figure, [Series(point.name, [], point.order) for point in points], line=False)
     return figure
-
-
-def _point(axis: Any, point: Point, x: int, y: int) -> None:
-    style = SystemStyle(point.order)
-    (across, left, right), (up, low, high) = point.numbers[x], point.numbers[y]
-    bars = {"color": style.colour, "lw": 1, "alpha": 0.55, "zorder": 2}
-    if not math.isnan(left + right):
-        axis.plot([left, right], [up, up], **bars)
-    if not math.isnan(low + high):
-        axis.plot([across, across], [low, high], **bars)
-    fill = style.colour if point.optimal else CARD
-    axis.plot(across, up, style.marker, ms=9, mfc=fill, mec=style.colour, mew=1.6, zorder=3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,27 +123,23 @@ def reliability(systems: Sequence[Reliability]) -> Any:
     figure, axes = canvas(len(systems), across=ACROSS, height=2.9)
     labels = short_names([system.name for system in systems], LONGEST)
     for number, (axis, label, system) in enumerate(zip(axes, labels, systems, strict=True)):
-        style = SystemStyle(system.order)
+        style = SystemStyle.of(system.order)
         sure, right = [row.confidence for row in system.bins], [row.accuracy for row in system.bins]
         axis.plot([0, 1], [0, 1], color=MUTED, lw=1, ls=(0, (4, 3)), zorder=1)
         axis.plot(sure, right, color=style.colour, lw=1.4, zorder=2)
         marks = {"marker": style.marker, "lw": 0.8, "ec": CARD, "clip_on": False}
         axis.scatter(sure, right, s=45, color=style.colour, **marks, zorder=3)
-        _bin_sizes(axis, system)
+        # At the foot, bars for the number of texts in each bin.
+        most = max(row.texts for row in system.bins)
+        for row in system.bins:
+            height, middle = TALLEST_BAR * row.texts / most, (row.low + row.high) / 2
+            axis.bar(middle, height, 0.9 * (row.high - row.low), color=style.colour, alpha=0.18, zorder=0)
+            above = {"ha": "center", "va": "bottom", "fontsize": 6.5, "color": MUTED}
+            axis.text(middle, height + 0.01, f"{row.texts}", **above)
         axis.set(title=f"{label}\nECE {100 * system.error:.1f} %", xlim=(0, 1.03), ylim=(0, 1.03))
         axis.set(xlabel="confidence", ylabel="" if number % ACROSS else "share right")
         axis.set(xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])
     return figure
-
-
-def _bin_sizes(axis: Any, system: Reliability) -> None:
-    """The number of texts in each bin, as bars at the foot of the diagram."""
-    colour = SystemStyle(system.order).colour
-    most = max(row.texts for row in system.bins)
-    for row in system.bins:
-        height, middle = TALLEST_BAR * row.texts / most, (row.low + row.high) / 2
-        axis.bar(middle, height, 0.9 * (row.high - row.low), color=colour, alpha=0.18, zorder=0)
-        axis.text(middle, height + 0.01, f"{row.texts}", ha="center", va="bottom", fontsize=6.5, color=MUTED)
 
 
 def dots(
@@ -156,7 +148,7 @@ def dots(
     """One row per class, one mark per system; `texts` are the numbers of texts of each class."""
     figure, (axis,) = canvas(1, across=1, height=1.2 + len(rows) * max(0.34, 0.14 * len(systems)))
     for system in systems:
-        style = SystemStyle(system.order)
+        style = SystemStyle.of(system.order)
         # Marks of a row stand a little apart, so that equal ones do not hide each other.
         shift = 0.5 * (system.order / (len(systems) - 1) - 0.5) if len(systems) > 1 else 0.0
         heights = [row + shift for row in range(len(rows))]
