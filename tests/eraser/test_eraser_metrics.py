@@ -87,17 +87,15 @@ keyed = st.dictionaries(st.sampled_from("abcd"), spans, max_size=4)
 
 @given(keyed, keyed)
 def test_tokens_as_sets_of_pairs(truth, predicted):
-    def tokens(some):
-        return {
-            (key, token) for key, pairs in some.items() for start, end in pairs for token in range(start, end)
-        }
+    def tokens(spans):
+        return {(key, token) for key, pairs in spans.items() for pair in pairs for token in range(*pair)}
 
-    wanted, chosen = tokens(truth), tokens(predicted)
-    assume(wanted and chosen)
+    marked, chosen = tokens(truth), tokens(predicted)
+    assume(marked and chosen)
     micro = token_prf(truth, predicted)["instance_micro"]
-    assert micro["p"] == len(wanted & chosen) / len(chosen)
-    assert micro["r"] == len(wanted & chosen) / len(wanted)
-    assert micro["f1"] == near(2 * len(wanted & chosen) / (len(wanted) + len(chosen)))
+    assert micro["p"] == len(marked & chosen) / len(chosen)
+    assert micro["r"] == len(marked & chosen) / len(marked)
+    assert micro["f1"] == near(2 * len(marked & chosen) / (len(marked) + len(chosen)))
 
 
 @given(keyed, keyed, st.sampled_from([0.1, 0.5, 1.0]))
@@ -140,9 +138,8 @@ def test_ranking_by_hand():
 def test_documents_of_one_class_count_in_auprc_only():
     every, none = document_ranking([2, 1], [1, 1]), document_ranking([2, 1], [0, 0])
     assert (every["auprc"], none["auprc"]) == (1, 0.5)
-    assert all(
-        math.isnan(one[name]) for one in (every, none) for name in ("average_precision", "roc_auc_score")
-    )
+    for name in ("average_precision", "roc_auc_score"):
+        assert math.isnan(every[name]) and math.isnan(none[name])
     assert math.isnan(mean_ranking([every, none])["roc_auc_score"])  # the official program divides by zero
 
 
@@ -213,5 +210,5 @@ def test_scores_that_are_no_probabilities():
 
 
 def test_the_area_is_a_plain_mean():
-    assert aopc([[0.1, 0.2, 0.3, 0.4, 0.5]])[0] == near(0.3)  # SPEC T4, by ERASER's divisor
+    assert aopc([[0.1, 0.2, 0.3, 0.4, 0.5]])[0] == near(0.3)  # by ERASER's divisor
     assert math.isnan(mean([]))

@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from hand_worked import ANNOTATIONS, annotation, classes, evidence, submission, write_data, write_lines
+from hand_worked import ANNOTATIONS, annotation, classes, evidence, spans, submission, write_data, write_lines
 
 from unirex.eraser import read_gold, read_submission, score
 from unirex.errors import UserError
@@ -107,21 +107,17 @@ def test_parts_that_are_not_there_are_not_scored(tmp_path, gold):
     assert list(scored(tmp_path, gold, bare)) == ["iou_scores", "rationale_prf", "token_prf", "notes"]
 
 
-def test_an_empty_first_line_does_not_hide_the_others(tmp_path, gold):
-    def change(rows):
-        rows[0]["rationales"][0]["hard_rationale_predictions"] = []
+def test_lines_that_select_nothing(tmp_path, gold):
+    """A first line that is empty does not hide the others."""
 
-    found = scored(tmp_path, gold, change)
-    assert found["token_prf"]["instance_micro"]["p"] == near(3 / 4)
-    assert "the official program leaves out all metrics of hard rationales" in found["notes"][0]
-
-
-def test_nobody_selects_anything(tmp_path, gold):
-    def change(rows):
+    def empty(rows):
         for row in rows:
             row["rationales"][0]["hard_rationale_predictions"] = []
 
-    found = scored(tmp_path, gold, change)
+    found = scored(tmp_path, gold, lambda rows: empty(rows[:1]))
+    assert found["token_prf"]["instance_micro"]["p"] == near(3 / 4)
+    assert "the official program leaves out all metrics of hard rationales" in found["notes"][0]
+    found = scored(tmp_path, gold, empty)
     assert math.isnan(found["token_prf"]["instance_micro"]["p"])
     assert any("no line selects anything" in note for note in found["notes"])
 
@@ -147,9 +143,8 @@ def test_thresholds_that_are_not_there(tmp_path, gold):
     assert found["classification_scores"]["comprehensiveness_aopc"] is None
     assert any("each of the thresholds 0.1, 0.2 once" in note for note in found["notes"])
     assert scored(tmp_path, gold, thresholds=None)["classification_scores"]["aopc_thresholds"] == [0.1, 0.5]
-    assert scored(tmp_path, gold, thresholds=[0.5])["classification_scores"]["sufficiency_aopc"] == near(
-        0.2 / 3
-    )
+    found = scored(tmp_path, gold, thresholds=[0.5])
+    assert found["classification_scores"]["sufficiency_aopc"] == near(0.2 / 3)
 
 
 def test_a_document_nobody_annotated_counts_as_unmarked(tmp_path, gold):
@@ -176,8 +171,7 @@ def test_a_hundred_percent(tmp_path, gold):
             row["classification"], row["classification_scores"] = label, classes(float(label == "POS"))
         marked = [(3, 6)], [(0, 1), (2, 5)], []
         for row, pairs in zip(rows, marked, strict=True):
-            tokens = [{"start_token": start, "end_token": end} for start, end in pairs]
-            row["rationales"][0]["hard_rationale_predictions"] = tokens
+            row["rationales"][0]["hard_rationale_predictions"] = spans(*pairs)
 
     found = scored(tmp_path, gold, change)
     for name in ("rationale_prf", "token_prf"):

@@ -15,26 +15,23 @@ def entry(rows, number=0):
     return rows[number]["rationales"][0]
 
 
+def put(target, changes):
+    """Change fields of an object; None takes one away."""
+    target.update(changes)
+    for name in [name for name, value in changes.items() if value is None]:
+        del target[name]
+
+
 def spoil(number=0, **changes):
-    """A change of one line; None takes a field away."""
-
-    def change(rows):
-        for name, value in changes.items():
-            rows[number][name] = value
-            if value is None:
-                del rows[number][name]
-
-    return change
+    return lambda rows: put(rows[number], changes)
 
 
 def spoil_entry(number=0, **changes):
-    def change(rows):
-        for name, value in changes.items():
-            entry(rows, number)[name] = value
-            if value is None:
-                del entry(rows, number)[name]
+    return lambda rows: put(entry(rows, number), changes)
 
-    return change
+
+def size(number, name, value):
+    return lambda rows: put(rows[0]["thresholded_scores"][number], {name: value})
 
 
 def hard(*pairs):
@@ -53,20 +50,11 @@ def without(*names):
 
 
 def every(*changes):
-    def change(rows):
-        for one in changes:
-            one(rows)
+    def spoilt(rows):
+        for change in changes:
+            change(rows)
 
-    return change
-
-
-def size(number, name, value):
-    def change(rows):
-        rows[0]["thresholded_scores"][number][name] = value
-        if value is None:
-            del rows[0]["thresholded_scores"][number][name]
-
-    return change
+    return spoilt
 
 
 def repeat(rows):
@@ -106,8 +94,6 @@ FAULTS = {  # the change, and a part of the message
     "class is no text": (spoil(classification=1), "'classification' must be text, not 1"),
     "class is null": (spoil(classification=None), "classification_scores without classification"),
     "scores are no object": (spoil(classification_scores=[1]), "'classification_scores' must be an object"),
-    "comp is no object": (spoil(**{COMP: 0.5}), f"'{COMP}' must be an object"),
-    "suff is no object": (spoil(**{SUFF: "x"}), f"'{SUFF}' must be an object"),
     "class without scores": (
         without("classification_scores", SUFF, "thresholded_scores"),
         "classification without classification_scores",
@@ -116,55 +102,17 @@ FAULTS = {  # the change, and a part of the message
         without("classification", COMP, "thresholded_scores"),
         "classification_scores without classification",
     ),
-    "comp without class": (
-        without("classification", "classification_scores", SUFF, "thresholded_scores"),
-        f"{COMP} without classification",
-    ),
-    "suff without scores": (
-        without("classification", "classification_scores", COMP, "thresholded_scores"),
-        f"{SUFF} without classification",
-    ),
     "other thresholds": (new_threshold, "at 0.2, 0.5, on the first line at 0.1, 0.5; use the same"),
-    "no comp at a threshold": (size(1, COMP, None), f"at threshold 0.5: {COMP} is missing"),
-    "no suff at a threshold": (size(0, SUFF, None), f"at threshold 0.1: {SUFF} is missing"),
     "thresholds alone": (without(COMP), f"thresholded_scores without {COMP}; give these too"),
     "class on some lines": (
         spoil(
-            1,
-            classification=None,
-            classification_scores=None,
-            thresholded_scores=None,
-            **{COMP: None, SUFF: None},
+            1, **dict.fromkeys(["classification", "classification_scores", "thresholded_scores", COMP, SUFF])
         ),
         "2: classification is on 2 of 3 lines and not here, for the first time",
-    ),
-    "soft tokens on some lines": (
-        spoil_entry(1, soft_rationale_predictions=None),
-        "2: soft_rationale_predictions is on 2 of 3 lines",
-    ),
-    "soft sentences on some lines": (
-        spoil_entry(2, soft_sentence_predictions=None),
-        "3: soft_sentence_predictions is on 2 of 3 lines",
-    ),
-    "comp on some lines": (
-        every(without("thresholded_scores"), spoil(1, **{COMP: None})),
-        f"2: {COMP} is on 2 of",
-    ),
-    "suff on some lines": (
-        every(without("thresholded_scores"), spoil(1, **{SUFF: None})),
-        f"2: {SUFF} is on 2 of",
     ),
     "thresholds on some lines": (
         spoil(0, thresholded_scores=None),
         "1: thresholded_scores is on 2 of 3 lines",
-    ),
-    "soft tokens for some documents": (
-        another_document_without("soft_rationale_predictions"),
-        "soft_rationale_predictions for 1 of 2 documents; give all of them or none",
-    ),
-    "soft sentences for some documents": (
-        another_document_without("soft_sentence_predictions"),
-        "soft_sentence_predictions for 1 of 2 documents",
     ),
     "unknown document": (
         spoil_entry(docid="d9"),
@@ -237,10 +185,6 @@ FAULTS = {  # the change, and a part of the message
         every(*(lambda rows, n=n: rows[n]["thresholded_scores"][0].update(threshold=10) for n in range(3))),
         "at threshold 10: a threshold is a share of the tokens",
     ),
-    "hard spans on some lines": (
-        spoil_entry(1, hard_rationale_predictions=None),
-        "2: hard_rationale_predictions is on 2 of 3 lines",
-    ),
     "flips on some lines": (spoil(2, tokens_to_flip=None), "3: tokens_to_flip is on 2 of 3 lines"),
     "more flips than tokens": (spoil(tokens_to_flip=7), "tokens_to_flip 7 is not from 0 to the 6 tokens"),
     "flips are text": (spoil(tokens_to_flip="3"), "'tokens_to_flip' must be a whole number"),
@@ -256,6 +200,20 @@ FAULTS = {  # the change, and a part of the message
         "'soft_sentence_predictions' is null; leave it out",
     ),
 }
+for name, other in ((COMP, SUFF), (SUFF, COMP)):
+    alone = without("classification", "classification_scores", "thresholded_scores", other)
+    some = every(without("thresholded_scores"), spoil(1, **{name: None}))
+    FAULTS |= {
+        f"{name} is no object": (spoil(**{name: 0.5}), f"'{name}' must be an object"),
+        f"{name} at some thresholds": (size(1, name, None), f"at threshold 0.5: {name} is missing"),
+        f"{name} without class": (alone, f"{name} without classification"),
+        f"{name} on some lines": (some, f"2: {name} is on 2 of"),
+    }
+for name in ("hard_rationale_predictions", "soft_rationale_predictions", "soft_sentence_predictions"):
+    FAULTS[f"{name} on some lines"] = (spoil_entry(1, **{name: None}), f"2: {name} is on 2 of 3 lines")
+for name in ("soft_rationale_predictions", "soft_sentence_predictions"):
+    message = f"{name} for 1 of 2 documents; give all of them or none"
+    FAULTS[f"{name} for some documents"] = (another_document_without(name), message)
 
 
 @pytest.fixture
@@ -278,9 +236,9 @@ def test_a_sound_submission_has_no_faults(tmp_path, gold):
 def test_the_fault_is_named(tmp_path, gold, case):
     change, message = FAULTS[case]
     path = written(tmp_path, change)
-    found = [str(fault) for fault in validate(path, gold)]
-    assert any(message in one for one in found), found
-    assert all(one.startswith(str(path)) for one in found)  # each has its place
+    faults = [str(fault) for fault in validate(path, gold)]
+    assert any(message in fault for fault in faults), faults
+    assert all(fault.startswith(str(path)) for fault in faults)  # each has its place
 
 
 def test_all_faults_are_told_not_only_the_first(tmp_path, gold):

@@ -7,12 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
-from math import isnan
+from math import isnan, nan
 from pathlib import Path
 from typing import IO, Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from unirex.data.datasets.cose import BETWEEN
 from unirex.data.split import split_name
@@ -27,7 +24,7 @@ from unirex.eraser.submission import (
 )
 from unirex.eraser.words import POOLINGS, DocumentWords, WordPooling, eraser_words, segment_words, word_scores
 from unirex.errors import UserError, unknown
-from unirex.evaluation.records import FloatTuple, Record, Scored, Views
+from unirex.evaluation.records import FloatTuple, Record, Scored
 from unirex.files import replace_file
 from unirex.metrics.plausibility import runs
 
@@ -90,15 +87,17 @@ def export(
         raise UserError(f"{target}: its data is written under that name; call the submission otherwise.")
 
     def instances() -> Iterator[Instance]:
-        for record in _unique(records):
+        seen: set[str] = set()
+        for record in records:
+            if record.id in seen:
+                raise UserError(f"two records have the id '{record.id}'; a submission has one line for each")
+            seen.add(record.id)
             instance = maker(record)
             if data is not None:
                 data.add(record)
             yield instance
 
-    def write() -> int:
-        return write_submission(target, instances())
-
+    write = partial(write_submission, target, instances())
     count = data.write_with(write) if data else write()
     if not count:
         raise UserError(f"{target}: there are no records to export.")
@@ -113,26 +112,15 @@ def nearest_budget(records: Iterable[Record], gold: GoldData | None = None) -> f
     first = next(iter(records), None)
     if first is None or not first.views:
         return None
-    share = _mean_share(records) if gold is None else gold.mean_share()
+    if gold is not None:
+        share = gold.mean_share()
+    else:
+        marks = (record.sequences[0].gold for record in records if record.sequences)
+        shares = [sum(flags) / len(flags) for flags in marks if flags and any(flags)]
+        share = 100 * sum(shares) / len(shares) if shares else nan
     if isnan(share):
         raise UserError("nobody marked a rationale, so no budget is nearest to what people mark; give one.")
     return min(first.budgets, key=lambda budget: abs(budget - share))
-
-
-def _mean_share(records: Iterable[Record]) -> float:
-    """Mean share of tokens people mark, in per cent, over records with marks; NaN if there are none."""
-    golds = [record.sequences[0].gold for record in records if record.sequences]
-    shares = [sum(gold) / len(gold) for gold in golds if gold and any(gold)]
-    return 100 * sum(shares) / len(shares) if shares else float("nan")
-
-
-def _unique(records: Iterable[Record]) -> Iterator[Record]:
-    seen: set[str] = set()
-    for record in records:
-        if record.id in seen:
-            raise UserError(f"two records have the id '{record.id}'; a submission has one line for each")
-        seen.add(record.id)
-        yield record
 
 
 @dataclass
@@ -158,9 +146,14 @@ class InstanceMaker:
             classification=str(record.predicted) if full else None,
             classification_scores=_class_scores(record, full) if full else None,
         )
-        views = self._views(record)
-        if views is None or self.budget is None:
+        if not record.views or not full:
             return instance
+        by_name = {views.removal: views for views in record.views}
+        if self.removal is not None and self.removal not in by_name:
+            raise unknown("removal", self.removal, by_name)
+        if self.budget is None:
+            return instance
+        views = record.views[0] if self.removal is None else by_name[self.removal]
         thresholded = tuple(
             Thresholded(budget / 100, _class_scores(record, removed), _class_scores(record, kept))
             for budget, removed, kept in zip(record.budgets, views.removed, views.kept, strict=True)
@@ -172,16 +165,6 @@ class InstanceMaker:
             sufficiency=own.sufficiency,
             thresholded=thresholded,
         )
-
-    def _views(self, record: Record) -> Views | None:
-        if not record.views or not record.probabilities:
-            return None
-        if self.removal is None:
-            return record.views[0]
-        by_name = {views.removal: views for views in record.views}
-        if self.removal not in by_name:
-            raise unknown("removal", self.removal, by_name)
-        return by_name[self.removal]
 
     def _rationales(self, record: Record) -> tuple[DocumentRationale, ...]:
         find = segment_words if self.gold is None else partial(eraser_words, self.gold)
@@ -196,28 +179,18 @@ class InstanceMaker:
         return tuple(self._rationale(document, record, scored) for document in documents)
 
     def _rationale(self, document: DocumentWords, record: Record, scored: Scored) -> DocumentRationale:
-        soft = None
+        soft = hard = spans = None
         if scored.scores:
             unread = min(0.0, *scored.scores)
             soft = word_scores(document, scored.tokens, scored.scores, pooling=self.word, unread=unread)
-        selected = self._selected(document, record, scored, soft)
-        spans = None
-        if selected is not None:
+            hard = soft > 0
+        tokens = scored.chosen if self.hard is None else scored.selected[_budget_number(record, self.hard)]
+        if tokens is not None:
+            hard = document.in_tokens(scored.tokens[number] for number in tokens)
+        if hard is not None:
             parts = document.sentences(record.segments[document.segment]) if self.within_sentences else None
-            spans = tuple(TokenSpan(*run) for run in runs(selected, parts).tolist())
+            spans = tuple(TokenSpan(*run) for run in runs(hard, parts).tolist())
         return DocumentRationale(document.docid, spans, None if soft is None else tuple(soft.tolist()))
-
-    def _selected(
-        self, document: DocumentWords, record: Record, scored: Scored, soft: NDArray[np.float64] | None
-    ) -> NDArray[np.bool_] | None:
-        """Which words are the hard rationale; None if there is neither a selection nor scores."""
-        if self.hard is not None:
-            numbers: Sequence[int] = scored.selected[_budget_number(record, self.hard)]
-        elif scored.chosen is not None:
-            numbers = scored.chosen
-        else:
-            return None if soft is None else soft > 0
-        return document.in_tokens(scored.tokens[number] for number in numbers)
 
 
 def shown_sequence(record: Record) -> Scored | None:
@@ -274,12 +247,9 @@ class DataFiles:
         words = segment_words(record.id, record.segments)
         for document in words:
             text = document_text(record.segments[document.segment])
-            _write_json(documents, {"docid": document.docid, "document": text})
-        _write_json(annotations, annotation(record, words))
-
-
-def _write_json(file: IO[str], row: dict[str, Any]) -> None:
-    file.write(json.dumps(row, ensure_ascii=False) + "\n")
+            row = {"docid": document.docid, "document": text}
+            print(json.dumps(row, ensure_ascii=False), file=documents)
+        print(json.dumps(annotation(record, words), ensure_ascii=False), file=annotations)
 
 
 def document_text(text: str) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from unirex.data.formats.eraser_files import Document, Documents, read_annotations
 from unirex.data.rows import read_rows
@@ -36,18 +36,12 @@ class Truth:
     query: str = ""
 
 
-class DocumentStore(Protocol):
-    """Documents by id; a missing one raises KeyError or UserError."""
-
-    def __getitem__(self, docid: str, /) -> Document: ...
-
-
 @dataclass(frozen=True)
 class GoldData:
     """The annotations by id, in the order of their file, and the documents they are about."""
 
     annotations: Mapping[str, Truth]
-    documents: DocumentStore
+    documents: Documents
 
     @cached_property
     def labels(self) -> frozenset[str]:
@@ -83,8 +77,21 @@ def sentence_count(document: Document) -> int:
 
 def read_gold(folder: str | Path, split: str = "test") -> GoldData:
     """Read one split of a folder of ERASER data; the files of other splits need not exist."""
-    path = annotation_file(Path(folder), split)
-    return GoldData({truth.id: truth for truth in _truths(path)}, Documents(Path(folder)))
+    path, truths = annotation_file(Path(folder), split), {}
+    # The dataset reader drops sentence numbers, so they are taken from the rows themselves.
+    for annotation, (_, row) in zip(read_annotations(path, {}), read_rows(path), strict=True):
+        evidence = (item for group in annotation.groups for item in group)
+        tokens = dict.fromkeys(DocumentSpan(item.docid, item.start, item.end) for item in evidence)
+        truths[annotation.id] = Truth(
+            annotation.id,
+            annotation.label,
+            annotation.docids,
+            tokens=tuple(tokens),
+            sentences=_sentences(row),
+            place=annotation.place,
+            query=annotation.query,
+        )
+    return GoldData(truths, Documents(Path(folder)))
 
 
 def annotation_file(folder: Path, split: str) -> Path:
@@ -99,22 +106,6 @@ def annotation_file(folder: Path, split: str) -> Path:
         problem = f"{files[0].name} and {files[1].name} are both {name}" if files else f"no {name}.jsonl"
         raise UserError(f"{folder}: {problem}; keep one file for each split")
     return files[0]
-
-
-def _truths(path: Path) -> Iterator[Truth]:
-    # The dataset reader drops sentence numbers, so they are taken from the rows themselves.
-    for annotation, (_, row) in zip(read_annotations(path, {}), read_rows(path), strict=True):
-        evidence = (item for group in annotation.groups for item in group)
-        tokens = dict.fromkeys(DocumentSpan(item.docid, item.start, item.end) for item in evidence)
-        yield Truth(
-            annotation.id,
-            annotation.label,
-            annotation.docids,
-            tokens=tuple(tokens),
-            sentences=_sentences(row),
-            place=annotation.place,
-            query=annotation.query,
-        )
 
 
 def _sentences(row: Mapping[str, Any]) -> tuple[DocumentSpan, ...]:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 from math import isnan
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
 from unirex.data.example import Example, Label
 from unirex.data.formats.eraser_files import Document
 from unirex.data.rows import json_rows
-from unirex.data.validate import at
 from unirex.eraser.gold import GoldData
 from unirex.eraser.submission import (
     COMPREHENSIVENESS,
@@ -25,23 +24,19 @@ from unirex.eraser.submission import (
 )
 from unirex.eraser.words import DocumentWords, document_words, eraser_words, segment_words
 from unirex.errors import UserError, unknown
-from unirex.evaluation.prediction_files import read_scores
 from unirex.evaluation.predictions import (
     MissingLines,
-    PredictedTokens,
     Prediction,
     Token,
     distribution,
     examples_by_id,
     label_of,
-    possible_labels,
-    record_of,
-    with_equal_budgets,
+    predicted_records,
+    read_scores,
 )
-from unirex.evaluation.records import Record
+from unirex.evaluation.records import Record, Scored
 
 PredictionFormat = Literal["auto", "eraser", "scores"]
-PREDICTION_FORMATS = ("auto", "eraser", "scores")
 PlacedDocument = tuple[DocumentWords, DocumentRationale | None]  # None: marked by people, not in the line
 
 
@@ -63,30 +58,28 @@ def read_predictions(
         path: of the outputs.
         examples: what they are about; kept in memory, as the lines may be in any order.
         labels: of the dataset.
-        format: "scores" is the form of `unirex.evaluation.prediction_files`, "eraser" a submission; "auto"
+        format: "scores" is the simple form of `unirex.evaluation.predictions`, "eraser" a submission; "auto"
             tells them apart by the first line.
         missing: what to do with an example that has no line.
         above: the score above which words are selected where a tool selects none itself. The default is 0,
             which is every word if scores are probabilities: give 0.5 for those.
         gold: for submissions, the ERASER data that the examples were read from.
     """
-    if format not in PREDICTION_FORMATS:
-        raise unknown("format of predictions", format, PREDICTION_FORMATS)
-    source = Path(path)
-    if (_detected_format(source) if format == "auto" else format) == "eraser":
-        return import_submission(source, examples, labels, gold=gold, missing=missing, above=above)
-    return read_scores(source, examples, labels, missing=missing, above=above)
-
-
-def _detected_format(path: Path) -> str:
-    first = next((row for _, row in json_rows(path)), None)
-    if first is None:
-        raise UserError(f"{path}: the file is empty; give a line for each example")
-    if "annotation_id" in first:
-        return "eraser"
-    if "id" in first:
-        return "scores"
-    raise UserError(f"{path}:1: neither 'id' nor 'annotation_id'; give the id of the example on every line")
+    if format not in get_args(PredictionFormat):
+        raise unknown("format of predictions", format, get_args(PredictionFormat))
+    path = Path(path)
+    if format == "auto":
+        first = next((row for _, row in json_rows(path)), None)
+        if first is None:
+            raise UserError(f"{path}: the file is empty; give a line for each example")
+        if "annotation_id" not in first and "id" not in first:
+            raise UserError(
+                f"{path}:1: neither 'id' nor 'annotation_id'; give the id of the example on every line"
+            )
+        format = "eraser" if "annotation_id" in first else "scores"  # noqa: A001
+    if format == "eraser":
+        return import_submission(path, examples, labels, gold=gold, missing=missing, above=above)
+    return read_scores(path, examples, labels, missing=missing, above=above)
 
 
 def import_submission(
@@ -120,17 +113,8 @@ def import_submission(
     by_id = examples_by_id(source, ids, known, missing)
     # Computed only if a line needs it, as it reads every text.
     size = cache(lambda: human_budget(known) if budget is None else budget)
-
-    def records() -> Iterator[tuple[str, Record]]:
-        for line in read_submission(source):
-            example = by_id[line.annotation_id]
-            answers = possible_labels(example, labels)
-            with at(line.place):
-                prediction = _prediction(line, example, answers, gold=gold, size=size)
-                record = record_of(example, prediction, answers, above=above)
-            yield line.place, record
-
-    return with_equal_budgets(records())
+    lines = ((line.place, line.annotation_id, line) for line in read_submission(source))
+    return predicted_records(lines, by_id, labels, partial(_prediction, gold=gold, size=size), above=above)
 
 
 def human_budget(examples: Iterable[Example]) -> float:
@@ -162,7 +146,7 @@ def _prediction(
     if entries and not probabilities:
         raise UserError("probabilities without the rationale, but no classification_scores; give both")
     return Prediction(
-        tokens=_tokens(_documents(line, example, gold)),
+        scored=_scored(_documents(line, example, gold)),
         label=predicted,
         probabilities=probabilities,
         budgets=tuple(round(100 * entry.threshold, 9) for entry in entries),  # 100 * 0.07 is not 7.0
@@ -183,7 +167,7 @@ def _thresholded(line: Instance, size: Callable[[], float]) -> list[Thresholded]
     return [Thresholded(budget / 100, line.comprehensiveness, line.sufficiency)]
 
 
-def _tokens(documents: list[PlacedDocument]) -> PredictedTokens | None:
+def _scored(documents: list[PlacedDocument]) -> Scored | None:
     """The words of the documents with scores and selection; words without a score get the lowest."""
     entries = [entry for _, entry in documents if entry is not None]
     soft = [entry.soft for entry in entries if entry.soft is not None]
@@ -198,8 +182,8 @@ def _tokens(documents: list[PlacedDocument]) -> PredictedTokens | None:
         chosen += [len(tokens) + number for number in _hard_words(entry, len(words))]
         scores += entry.soft if entry and entry.soft is not None else [lowest] * len(words)
         tokens += words.tokens()
-    return PredictedTokens(
-        tuple(tokens), scores=tuple(scores) if soft else (), chosen=tuple(chosen) if selects else None
+    return Scored(
+        tuple(tokens), tuple(scores) if soft else (), None, (), chosen=tuple(chosen) if selects else None
     )
 
 

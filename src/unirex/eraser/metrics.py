@@ -68,7 +68,17 @@ def iou_scores(
     best = {
         key: [best_overlap(span, marked.get(key, ())) for span in spans] for key, spans in selected.items()
     }
-    return [_iou(marked, best, threshold) for threshold in thresholds]
+    marks, selections = (sum(map(len, spans.values())) for spans in (marked, selected))
+    scores = []
+    for threshold in thresholds:
+        hits = {key: sum(overlap >= threshold for overlap in overlaps) for key, overlaps in best.items()}
+        total = sum(hits.values())
+        precisions = [hits[key] / len(spans) for key, spans in selected.items()]
+        recalls = [hits.get(key, 0) / len(spans) for key, spans in marked.items()]
+        micro = _with_f1(_share(total, selections), _share(total, marks))
+        macro = _with_f1(_plain_mean(precisions, empty=0.0), _plain_mean(recalls, empty=0.0))
+        scores.append({"threshold": threshold, "micro": micro, "macro": macro})
+    return scores
 
 
 def best_overlap(span: tuple[int, int], others: Iterable[tuple[int, int]]) -> float:
@@ -77,29 +87,12 @@ def best_overlap(span: tuple[int, int], others: Iterable[tuple[int, int]]) -> fl
     >>> best_overlap((0, 4), [(2, 6), (9, 10)])  # tokens 2 and 3 of the tokens 0 to 5
     0.3333333333333333
     """
-    return max((_overlap(span, other) for other in others), default=0.0)
-
-
-def _overlap(span: tuple[int, int], other: tuple[int, int]) -> float:
-    shared = max(0, min(span[1], other[1]) - max(span[0], other[0]))
-    either = max(0, span[1] - span[0]) + max(0, other[1] - other[0]) - shared
-    return _share(shared, either)
-
-
-def _iou(
-    marked: Mapping[Hashable, Set[Any]], best: Mapping[Hashable, list[float]], threshold: float
-) -> dict[str, Any]:
-    hits = {key: sum(overlap >= threshold for overlap in overlaps) for key, overlaps in best.items()}
-    total = sum(hits.values())
-    precisions = [hits[key] / len(overlaps) for key, overlaps in best.items()]
-    recalls = [hits.get(key, 0) / len(spans) for key, spans in marked.items()]
-    return {
-        "threshold": threshold,
-        "micro": _with_f1(
-            _share(total, sum(map(len, best.values()))), _share(total, sum(map(len, marked.values())))
-        ),
-        "macro": _with_f1(_plain_mean(precisions, empty=0.0), _plain_mean(recalls, empty=0.0)),
-    }
+    best = 0.0
+    for other in others:
+        shared = max(0, min(span[1], other[1]) - max(span[0], other[0]))
+        either = max(0, span[1] - span[0]) + max(0, other[1] - other[0]) - shared
+        best = max(best, _share(shared, either))
+    return best
 
 
 def _prf(truth: Mapping[Hashable, Set[Any]], predicted: Mapping[Hashable, Set[Any]]) -> dict[str, Prf]:
@@ -258,7 +251,10 @@ def entropy(scores: ClassScores) -> float:
     >>> entropy({"a": 3.0, "b": 0.0})
     0.0
     """
-    return abs(fsum(_surprise(share) for share in _normalised(scores.values())))  # abs: 0, not -0
+    shares = _normalised(scores.values())
+    if any(share < 0 for share in shares):
+        return nan
+    return abs(fsum(share * log(share) for share in shares if share))
 
 
 def kl_divergence(reduced: ClassScores, full: ClassScores) -> float:
@@ -293,12 +289,6 @@ def _normalised(values: Iterable[float]) -> list[float]:
     known = list(values)
     total = fsum(known)
     return [value / total for value in known] if total else [nan] * len(known)
-
-
-def _surprise(share: float) -> float:
-    if not share:
-        return 0.0
-    return -share * log(share) if share > 0 else nan
 
 
 def _divergence(reduced: float, full: float) -> float:

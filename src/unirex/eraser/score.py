@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unirex.eraser import metrics
-from unirex.eraser.gold import DocumentSpan, GoldData, Truth, sentence_count
+from unirex.eraser.gold import GoldData, sentence_count
 from unirex.eraser.submission import ClassScores, DocumentRationale, Instance, read_submission
 from unirex.errors import UserError
 from unirex.metrics.performance import accuracy_of, collapse_of
@@ -150,8 +150,7 @@ class _SoftRationales:
         truth = self.gold.annotations.get(line.annotation_id)
         if truth is None:
             return marks
-        spans: Iterable[DocumentSpan] = truth.sentences if self.sentences else truth.tokens
-        for docid, start, end in spans:
+        for docid, start, end in truth.sentences if self.sentences else truth.tokens:
             if docid == entry.docid:
                 if end > len(marks):
                     raise UserError(f"{truth.place}: evidence to {end}, but '{docid}' has only {len(marks)}")
@@ -278,14 +277,10 @@ class _Classification:
 
     def _flip_share(self) -> float | None:
         """The mean share of tokens that it takes to change the class."""
-        shares = [
-            self.flips[name] / self._tokens(truth)
-            for name, truth in self.gold.annotations.items()
-            if name in self.flips
-        ]
+        shares = []
+        for name, truth in self.gold.annotations.items():
+            if name in self.flips:
+                # ERASER counts the documents with evidence, and divides by 0 without any; we count all then.
+                docids = {docid for docid, _, _ in truth.tokens} or set(truth.docids)
+                shares.append(self.flips[name] / sum(len(self.gold.documents[docid]) for docid in docids))
         return metrics.mean(shares) if shares else None
-
-    def _tokens(self, truth: Truth) -> int:
-        # ERASER counts the documents with evidence, and divides by 0 where there is none; we count all then.
-        docids = {docid for docid, _, _ in truth.tokens} or set(truth.docids)
-        return sum(len(self.gold.documents[docid]) for docid in docids)

@@ -231,7 +231,10 @@ class InstanceParser:
             self.report(f"{short(key)} is no field of {TITLES[kind]}; {hint}", docid)
         for key, spec in fields.items():
             if row.get(key) is None:
-                self._check_absent(key, spec, row, docid)
+                if spec.required:
+                    self.report(f"'{key}' is missing", docid)
+                elif key in row and self.null_is_fault:
+                    self.report(f"'{key}' is null; leave it out", docid)
                 continue
             try:
                 value = spec.parse(row[key])
@@ -243,9 +246,3 @@ class InstanceParser:
                 value = tuple(part for part in parts if part is not None)
             values[spec.name] = value
         return values
-
-    def _check_absent(self, key: str, spec: FileField, row: JsonObject, docid: str | None) -> None:
-        if spec.required:
-            self.report(f"'{key}' is missing", docid)
-        elif key in row and self.null_is_fault:
-            self.report(f"'{key}' is null; leave it out", docid)

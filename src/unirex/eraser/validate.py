@@ -18,7 +18,6 @@ from unirex.eraser.submission import (
     Instance,
     InstanceParser,
     JsonObject,
-    Thresholded,
     TokenSpan,
     as_json,
 )
@@ -65,8 +64,8 @@ def validate(
         labels: the known classes; None: those of the annotations.
     """
     place = str(submission) if isinstance(submission, str | Path) else "the submission"
-    checks = LineChecks(gold, gold.labels if labels is None else labels)
-    return list(_SubmissionChecks(checks, place).faults(_rows(submission)))
+    checks = _SubmissionChecks(gold, gold.labels if labels is None else labels)
+    return [*checks.line_faults(_rows(submission)), *checks.overall_faults(place)]
 
 
 def _rows(submission: str | Path | Iterable[Instance]) -> Iterator[tuple[str, JsonObject | Fault]]:
@@ -92,78 +91,59 @@ def _read_line(place: str, line: str) -> JsonObject | Fault:
 
 @dataclass
 class _SubmissionChecks:
-    """Checks each line as it is read, then what must hold over all lines."""
+    """Checks each line against the data, then what must hold over all lines."""
 
-    checks: LineChecks
-    place: str
+    gold: GoldData
+    labels: Collection[str]  # the known classes
     lines: int = 0
     first_places: dict[str, str] = field(default_factory=dict)  # by annotation id
     thresholds: list[float] | None = None  # of the first line that has any
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(ALL_OR_NONE, 0))
     first_without: dict[str, str] = field(default_factory=dict)  # by field: the first place that lacks it
 
-    def faults(self, rows: Iterable[tuple[str, JsonObject | Fault]]) -> Iterator[Fault]:
-        """All faults: of the lines in their order, then of the whole."""
+    def line_faults(self, rows: Iterable[tuple[str, JsonObject | Fault]]) -> Iterator[Fault]:
+        """The faults of each line, in their order."""
         for place, row in rows:
             self.lines += 1
             if isinstance(row, Fault):
                 yield row
             else:
                 yield from self._line(place, row)
-        yield from self._whole()
+
+    def overall_faults(self, place: str) -> Iterator[Fault]:
+        """The faults of the whole, once all lines are checked: fields that only some have, missing lines."""
+        if not self.lines:
+            yield Fault(place, None, "there are no lines; give one for each annotation")
+        for name, count in self.counts.items():
+            if count and name in self.first_without:
+                text = f"{name} is on {count} of {self.lines} lines and not here, for the first time"
+                yield Fault(self.first_without[name], None, f"{text}; give it on all lines or on none")
+        for name, truth in self.gold.annotations.items():
+            if name not in self.first_places:
+                yield Fault(place, name, f"no line for this annotation of {truth.place}; add one")
 
     def _line(self, place: str, row: JsonObject) -> list[Fault]:
         name, faults = row.get("annotation_id"), list[Fault]()
 
-        def report(text: str, docid: str | None) -> None:
+        def report(text: str, docid: str | None = None) -> None:
             faults.append(Fault(place, name if isinstance(name, str) else None, text, docid))
 
         line = InstanceParser(report, null_is_fault=True).instance(row, place)
         if line.annotation_id in self.first_places:
             first = self.first_places[line.annotation_id]
-            report(f"the annotation is there twice, first at {first}; keep one", None)
+            report(f"the annotation is there twice, first at {first}; keep one")
         if line.annotation_id:
             self.first_places.setdefault(line.annotation_id, place)
-        if self.thresholds is None and line.thresholded is not None:
-            self.thresholds = [entry.threshold for entry in line.thresholded]
-        for text, docid in self.checks.faults(line, self.thresholds):
+        for text, docid in self._rationales(line):
             report(text, docid)
-        self._count(line)
-        return faults
-
-    def _count(self, line: Instance) -> None:
-        for name, has in ALL_OR_NONE.items():
+        for text in (*self._classes(line), *self._thresholded(line), *self._flips(line)):
+            report(text)
+        for field_name, has in ALL_OR_NONE.items():
             if has(line):
-                self.counts[name] += 1
+                self.counts[field_name] += 1
             else:
-                self.first_without.setdefault(name, line.place)
-
-    def _whole(self) -> Iterator[Fault]:
-        if not self.lines:
-            yield Fault(self.place, None, "there are no lines; give one for each annotation")
-        for name, count in self.counts.items():
-            if count and name in self.first_without:
-                text = f"{name} is on {count} of {self.lines} lines and not here, for the first time"
-                yield Fault(self.first_without[name], None, f"{text}; give it on all lines or on none")
-        for name, truth in self.checks.gold.annotations.items():
-            if name not in self.first_places:
-                yield Fault(self.place, name, f"no line for this annotation of {truth.place}; add one")
-
-
-@dataclass(frozen=True, slots=True)
-class LineChecks:
-    """Checks of one line against the data."""
-
-    gold: GoldData
-    labels: Collection[str]  # the known classes
-
-    def faults(
-        self, line: Instance, thresholds: Collection[float] | None
-    ) -> Iterator[tuple[str, str | None]]:
-        """Each fault with the id of its document, if any; `thresholds` are those every line must have."""
-        yield from self._rationales(line)
-        for text in (*self._classes(line), *self._thresholded(line, thresholds), *self._flips(line)):
-            yield text, None
+                self.first_without.setdefault(field_name, line.place)
+        return faults
 
     def _rationales(self, line: Instance) -> Iterator[tuple[str, str | None]]:
         if line.annotation_id and line.annotation_id not in self.gold.annotations:
@@ -223,12 +203,14 @@ class LineChecks:
         elif abs(total - 1) > TOLERANCE:
             yield f"{name}: the probabilities add up to {total:.6g}; normalise them to 1"
 
-    def _thresholded(self, line: Instance, thresholds: Collection[float] | None) -> Iterator[str]:
+    def _thresholded(self, line: Instance) -> Iterator[str]:
         if line.thresholded is None:
             return
         given = [entry.threshold for entry in line.thresholded]
-        if thresholds is not None and set(given) != set(thresholds):
-            first = _listed(thresholds)
+        if self.thresholds is None:
+            self.thresholds = given
+        if set(given) != set(self.thresholds):
+            first = _listed(self.thresholds)
             yield f"thresholded_scores is at {_listed(given)}, on the first line at {first}; use the same"
         for threshold in sorted({threshold for threshold in given if given.count(threshold) > 1}):
             yield f"thresholded_scores has {given.count(threshold)} entries at {threshold:g}; keep one"
@@ -242,16 +224,14 @@ class LineChecks:
         if missing:
             yield f"thresholded_scores without {', '.join(missing)}; give these too"
         for entry in line.thresholded:
-            for text in self._threshold(entry, line):
-                yield f"at threshold {entry.threshold:g}: {text}"
-
-    def _threshold(self, entry: Thresholded, line: Instance) -> Iterator[str]:
-        if not 0 <= entry.threshold <= 1:
-            yield "a threshold is a share of the tokens, from 0 to 1"
-        for name, scores in ((COMPREHENSIVENESS, entry.comprehensiveness), (SUFFICIENCY, entry.sufficiency)):
-            if scores is None:
-                yield f"{name} is missing; give both"
-            yield from self._probabilities(name, scores, line)
+            at = f"at threshold {entry.threshold:g}:"
+            if not 0 <= entry.threshold <= 1:
+                yield f"{at} a threshold is a share of the tokens, from 0 to 1"
+            sides = {COMPREHENSIVENESS: entry.comprehensiveness, SUFFICIENCY: entry.sufficiency}
+            for name, scores in sides.items():
+                if scores is None:
+                    yield f"{at} {name} is missing; give both"
+                yield from (f"{at} {text}" for text in self._probabilities(name, scores, line))
 
     def _flips(self, line: Instance) -> Iterator[str]:
         if line.tokens_to_flip is None:
@@ -279,15 +259,11 @@ def span_faults(spans: Collection[TokenSpan], length: int) -> Iterator[str]:
         else:
             sound.append(span)
         seen.add(span)
-    yield from _overlaps(sorted(sound))
-
-
-def _overlaps(spans: list[TokenSpan]) -> Iterator[str]:
-    widest = None  # of the spans so far, the one that ends last
-    for span in spans:
-        if widest is not None and span.start < widest.end:
+    widest = TokenSpan(0, 0)  # of the spans so far, the one that ends last
+    for span in sorted(sound):
+        if span.start < widest.end:
             yield f"spans {widest.start} to {widest.end} and {span.start} to {span.end} overlap; merge them"
-        widest = span if widest is None or span.end > widest.end else widest
+        widest = max(widest, span, key=lambda known: known.end)
 
 
 def _listed(names: Collection[object]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from unirex.errors import UserError
 
 Numbers = NDArray[np.int64]
 WordPooling = Literal["max", "mean", "first"]
+POOLINGS: tuple[WordPooling, ...] = get_args(WordPooling)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,10 @@ def eraser_words(gold: GoldData, name: str, segments: Sequence[str]) -> list[Doc
     """
     if name not in gold.annotations:
         raise UserError(f"the ERASER data has no annotation '{name}'; name the right folder and split")
-    documents = _documents(gold, name)
+    # An annotation of e-SNLI names only those of its two documents that have evidence.
+    docids = (f"{name}_premise", f"{name}_hypothesis", *gold.annotations[name].docids)
+    known = {docid: gold.document(docid) for docid in docids}
+    documents = {docid: document for docid, document in known.items() if document is not None}
     placed = list(_separate(documents, segments)) or list(_joined(documents, segments))
     if not placed:
         raise UserError(
@@ -97,13 +101,6 @@ def eraser_words(gold: GoldData, name: str, segments: Sequence[str]) -> list[Doc
             "give the folder it was read from"
         )
     return placed
-
-
-def _documents(gold: GoldData, name: str) -> dict[str, Document]:
-    # An annotation of e-SNLI names only those of its two documents that have evidence.
-    docids = (f"{name}_premise", f"{name}_hypothesis", *gold.annotations[name].docids)
-    documents = {docid: gold.document(docid) for docid in docids}
-    return {docid: document for docid, document in documents.items() if document is not None}
 
 
 def _separate(documents: dict[str, Document], segments: Sequence[str]) -> Iterator[DocumentWords]:
@@ -145,29 +142,16 @@ def word_scores(
     `unread` is for words without a token, such as those beyond the encoder's length.
     """
     offsets = np.array(tokens, dtype=np.int64).reshape(-1, 3)
-    here = offsets[:, 0] == document.segment
+    here, count = offsets[:, 0] == document.segment, len(document)
     token_numbers, word_numbers = document.overlaps(offsets[here, 1:])
     values = np.asarray(scores, dtype=np.float64)[here][token_numbers]
-    read = np.zeros(len(document), dtype=bool)
-    read[word_numbers] = True
-    return np.where(read, POOLINGS[pooling](values, word_numbers, len(document)), unread)
-
-
-def _highest(values: NDArray[np.float64], word_numbers: Numbers, count: int) -> NDArray[np.float64]:
-    highest = np.full(count, -np.inf)
-    np.maximum.at(highest, word_numbers, values)
-    return highest
-
-
-def _mean(values: NDArray[np.float64], word_numbers: Numbers, count: int) -> NDArray[np.float64]:
-    tokens = np.maximum(np.bincount(word_numbers, minlength=count), 1)
-    return np.asarray(np.bincount(word_numbers, weights=values, minlength=count) / tokens)
-
-
-def _first(values: NDArray[np.float64], word_numbers: Numbers, count: int) -> NDArray[np.float64]:
-    first = np.zeros(count)
-    first[word_numbers[::-1]] = values[::-1]  # of several assignments to a word the last one stays
-    return first
-
-
-POOLINGS = {"max": _highest, "mean": _mean, "first": _first}
+    tokens_per_word = np.bincount(word_numbers, minlength=count)
+    pooled = np.full(count, -np.inf)
+    if pooling == "max":
+        np.maximum.at(pooled, word_numbers, values)
+    elif pooling == "mean":
+        sums = np.bincount(word_numbers, weights=values, minlength=count)
+        pooled = sums / np.maximum(tokens_per_word, 1)
+    else:
+        pooled[word_numbers[::-1]] = values[::-1]  # of several assignments to a word the last one stays
+    return np.where(tokens_per_word > 0, pooled, unread)
