@@ -25,14 +25,10 @@ COPIES = 64  # perturbed copies of a text that peers run at once
 
 
 def measure_attribution(work: Workload) -> Iterator[Row]:
-    """Every peer relative to our explanations, then our Integrated Gradients relative to captum's."""
-    yield from _against_explain(work)
-    yield from _against_captum(work, 3, work.batch_size, work.pace.repetitions)
-    yield from _against_captum(work, 50, work.pace.attributed, work.pace.slow)
+    """Every peer relative to our explanations, then our Integrated Gradients relative to captum's.
 
-
-def _against_explain(work: Workload) -> Iterator[Row]:
-    """Every algorithm on the same texts; one that cannot run here is reported as such."""
+    All peers explain the same texts; one that cannot run here is reported as such.
+    """
     examples = middle_examples(work, work.pace.attributed)
     texts = [example.segments[0] for example in examples]
     cases: dict[str, Case] = {OURS: lambda: work.explain(texts)}
@@ -51,6 +47,8 @@ def _against_explain(work: Workload) -> Iterator[Row]:
             yield not_measured(name, what, failures[name])
         else:
             yield ratio(name, what, timings, (name, OURS), note=f"{len(texts)} texts of like length")
+    yield from _against_captum(work, 3, work.batch_size, work.pace.repetitions)
+    yield from _against_captum(work, 50, work.pace.attributed, work.pace.slow)
 
 
 def _algorithms(work: Workload, batch: Batch, texts: Sequence[str]) -> dict[str, tuple[str, Case]]:
@@ -59,16 +57,17 @@ def _algorithms(work: Workload, batch: Batch, texts: Sequence[str]) -> dict[str,
     target = predicted(work.system, batch)
     targets = target.tolist()
     each = f"({samples} perturbed texts each)"
+
+    def surrogate(name: str) -> Case:
+        return lambda: peers.surrogate(name, texts, targets, samples)
+
     return {
         "ig-3": ("captum IG, 3 points", tuned(peers, batch, target, 3)),
         "ig-50": ("captum IG, 50 points", tuned(peers, batch, target, 50)),
         "occlusion": ("captum occlusion", lambda: peers.occlusion(batch, target)),
-        "lime": (f"captum LIME {each}", lambda: peers.surrogate("Lime", texts, targets, samples)),
-        "kernel-shap": (
-            f"captum KernelSHAP {each}",
-            lambda: peers.surrogate("KernelShap", texts, targets, samples),
-        ),
-        "shap": (f"shap, partitions of a text {each}", lambda: peers.shap(samples)(texts)),
+        "lime": (f"captum LIME {each}", surrogate("Lime")),
+        "kernel-shap": (f"captum KernelSHAP {each}", surrogate("KernelShap")),
+        "shap": (f"shap, partitions of a text {each}", lambda: peers.shap(texts, samples)),
     }
 
 
@@ -86,18 +85,14 @@ def _against_captum(work: Workload, steps: int, texts: int, repetitions: int) ->
             return extractor(Pass(task, batch), target)
 
     captum = tuned(Peers(work.system), batch, target, steps)
-    apart = relative_difference(ours(), captum())
+    scores, theirs = ours(), captum()
+    apart = float((scores - theirs).abs().max() / theirs.abs().max().clamp(min=1e-12))
     if apart > TOLERANCE:
         yield not_measured(key, what, f"scores differ by {apart:.1e} of the largest", goal)
         return
     timings = interleaved({"ours": ours, "captum": captum}, repetitions, warmup=0)
     note = f"one batch of {texts} texts; scores differ by {apart:.1e} of the largest, at most"
     yield ratio(key, what, timings, ("ours", "captum"), goal=goal, note=note)
-
-
-def relative_difference(ours: Tensor, theirs: Tensor) -> float:
-    """The largest absolute difference, relative to the largest score."""
-    return float((ours - theirs).abs().max() / theirs.abs().max().clamp(min=1e-12))
 
 
 def middle_examples(work: Workload, number: int) -> list[Example]:
@@ -125,10 +120,6 @@ class Peers:
         self.model = PlainClassifier(system).eval()
         self.pad = int(system.tokenizer.pad_token_id)
 
-    def from_embeddings(self, embeds: Tensor, mask: Tensor) -> Tensor:
-        """Logits of word embeddings."""
-        return self.model(mask, inputs_embeds=embeds)
-
     def from_ids(self, ids: Tensor, mask: Tensor) -> Tensor:
         """Logits of token ids."""
         with torch.no_grad():
@@ -144,7 +135,8 @@ class Peers:
         start = batch.input_ids.masked_fill(~batch.special, self.pad)
         with torch.no_grad():
             embeds, baseline = words(batch.input_ids), words(start)
-        scores = IntegratedGradients(self.from_embeddings).attribute(
+        explainer = IntegratedGradients(lambda embeds, mask: self.model(mask, inputs_embeds=embeds))
+        scores = explainer.attribute(
             embeds,
             baseline,
             target=target,
@@ -190,16 +182,16 @@ class Peers:
             scores.append(attributed)
         return scores
 
-    def shap(self, samples: int) -> Callable[[Sequence[str]], Any]:
-        """`shap`'s explainer of texts."""
+    def shap(self, texts: Sequence[str], samples: int) -> Any:
+        """Scores of `shap`'s explainer of texts."""
         import shap
 
-        def logits(texts: Any) -> Any:
-            inputs = self.model.tokenized([str(text) for text in texts])
+        def logits(copies: Any) -> Any:
+            inputs = self.model.tokenized([str(text) for text in copies])
             return self.from_ids(inputs["input_ids"], inputs["attention_mask"]).numpy()
 
         explainer = shap.Explainer(logits, shap.maskers.Text(self.model.tokenizer))
-        return lambda texts: explainer(list(texts), max_evals=samples, batch_size=COPIES, silent=True)
+        return explainer(list(texts), max_evals=samples, batch_size=COPIES, silent=True)
 
 
 def tuned(peers: Peers, batch: Batch, target: Tensor, steps: int) -> Callable[[], Tensor]:

@@ -1,18 +1,20 @@
-"""The main costs: a training step, a label with its rationale, and an evaluation of faithfulness."""
+"""The measured cases: training steps, explaining and evaluating; then by length of text and by threads."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import cycle
 from typing import Any
 
 import numpy as np
-from torch import Tensor, nn
+import torch
+from torch import nn
 
-from unirex.bench.harness import Case, Goal, Row, interleaved, ratio
+from unirex.bench.harness import Case, Goal, Row, Timings, interleaved, not_measured, ratio
 from unirex.bench.references import NaiveModel, PlainClassifier, naive_evaluation, padded, stock_pipeline
-from unirex.bench.workload import Workload
+from unirex.bench.workload import Workload, usable_cores
 from unirex.config import Training
+from unirex.data.example import Example
 from unirex.encoding.batch import Batch
 from unirex.evaluation.run import Results, evaluate
 from unirex.models.encoders import encoder_source
@@ -27,7 +29,6 @@ STEPS = {
     "aa-f": "AA-F step (IG, 3 points), all five budgets ÷ plain step",
     "aa-fp": "AA-FP step (IG, 3 points, second derivatives), all five budgets ÷ plain step",
 }
-# The goals hold for our own training loop, whose batches are of like length.
 STEP_GOALS = {"slm-fp": Goal("≤", 5.0), "slm-fp sampled": Goal("≤", 2.4), "naive": Goal("≥", 6.0)}
 NAIVE_STEP = "naive step (static padding, 1 + 2·5 masked passes, own extractor pass) ÷ SLM-FP step"
 PREDICTORS = {
@@ -36,14 +37,77 @@ PREDICTORS = {
     "pipeline": ("the stock text-classification pipeline", Goal("≤", 1.0)),
 }
 EVALUATION = "comp/suff evaluation: naive (static padding, 11 passes and the extractor's) ÷ ours"
+FEWEST = 4  # texts in a batch, however long they are
+SWEPT_STEPS = {
+    **{name: STEPS[name] for name in ("slm-fp", "slm-fp sampled")},
+    "naive": "naive step (masked passes, no static padding) ÷ plain step",
+}
+EXPLAIN = "explain ÷ tokenise + plain batched forward"
+THREADED = {
+    "plain": "plain fine-tuning step",
+    "slm-fp": "SLM-FP step, all five budgets",
+    "explain": "explain",
+}
+
+
+def measure_training(work: Workload) -> Iterator[Row]:
+    """Training steps of the methods, relative to steps of plain fine-tuning."""
+    grouped, shuffled = work.grouped_batches(work.pace.steps), work.random_batches(work.pace.steps)
+    models = {name: Trainee(work, name) for name in ("plain", *STEPS)}
+    cases = {f"{name}, {GROUPED}": model.over(grouped) for name, model in models.items()}
+    for name in ("plain", "slm-fp", "slm-fp sampled"):
+        cases[f"{name}, {RANDOM}"] = models[name].over(shuffled)
+    timings = interleaved(cases, work.pace.steps)
+    for name, about in STEPS.items():
+        for batches in (GROUPED, RANDOM) if name in STEP_GOALS else (GROUPED,):
+            pair = (f"{name}, {batches}", f"plain, {batches}")
+            yield _step_ratio(name, about, batches, timings, pair)
+    pair = (f"plain, {RANDOM}", f"plain, {GROUPED}")
+    yield ratio("plain random", "plain step, random batches ÷ batches of like length", timings, pair)
+    yield from _measure_naive_step(work, models["slm-fp"])
+
+
+def _measure_naive_step(work: Workload, ours: Trainee) -> Iterator[Row]:
+    """The naive step, which is padded statically and so costs the same whatever is in the batch."""
+    grouped, shuffled = work.grouped_batches(work.pace.slow), work.random_batches(work.pace.slow)
+    cases = {
+        "naive": Trainee(work, "naive").over([padded(batch, work.width, work.pad) for batch in grouped]),
+        GROUPED: ours.over(grouped),
+        RANDOM: ours.over(shuffled),
+    }
+    timings = interleaved(cases, work.pace.slow)
+    note = f"padded to the {work.width} tokens of the longest training text"
+    for batches in (GROUPED, RANDOM):
+        yield _step_ratio("naive", NAIVE_STEP, batches, timings, ("naive", batches), note=note)
+
+
+def _step_ratio(
+    name: str, about: str, batches: str, timings: Timings, pair: tuple[str, str], **more: str
+) -> Row:
+    # The goals hold for our own training loop, whose batches are of like length.
+    key, goal = (name, STEP_GOALS.get(name)) if batches == GROUPED else (f"{name} random", None)
+    return ratio(key, f"{about}, {batches}", timings, pair, goal=goal, **more)
 
 
 class Trainee:
-    """A model with its optimiser, ready for training steps; dropout is on, as in training."""
+    """A model with its optimiser, ready for training steps; dropout is on, as in training.
 
-    def __init__(self, model: nn.Module, loss: Callable[[Batch], Tensor], learning_rate: float) -> None:
-        self.model, self.loss = model.train(), loss
-        self.optimizer = build_optimizer(model, Training(), learning_rate)
+    Args:
+        work: what it is trained on; it gets weights of its own.
+        name: `plain`, `naive`, a method, or `slm-fp sampled`.
+    """
+
+    def __init__(self, work: Workload, name: str) -> None:
+        self.model: Any
+        if name in ("plain", "naive"):
+            self.model = (PlainClassifier if name == "plain" else NaiveModel)(work.build(), copy=True)
+            self.loss = self.model.loss
+        else:
+            method, _, sampled = name.partition(" ")
+            self.model = work.build(method, **({"budgets_per_step": 1} if sampled else {})).model
+            self.loss = lambda batch: self.model(**batch.tensors()).loss
+        self.model.train()
+        self.optimizer = build_optimizer(self.model, Training(), encoder_source(work.encoder).learning_rate)
 
     def step(self, batch: Batch) -> None:
         """Forward, backward, clipping, update."""
@@ -56,63 +120,6 @@ class Trainee:
         """A case that takes a step on the next batch each time it is called."""
         turn = cycle(batches)
         return lambda: self.step(next(turn))
-
-
-def trainees(work: Workload, names: Sequence[str]) -> dict[str, Trainee]:
-    """Models to train by name: `plain`, `naive`, a method, or `slm-fp sampled`. Each has its own weights."""
-    return {name: _trainee(work, name) for name in names}
-
-
-def _trainee(work: Workload, name: str) -> Trainee:
-    learning_rate = encoder_source(work.encoder).learning_rate
-    if name in ("plain", "naive"):
-        reference: Any = (PlainClassifier if name == "plain" else NaiveModel)(work.build(), copy=True)
-        return Trainee(reference, reference.loss, learning_rate)
-    method, _, sampled = name.partition(" ")
-    model = work.build(method, **({"budgets_per_step": 1} if sampled else {})).model
-    return Trainee(model, lambda batch: model(**batch.tensors()).loss, learning_rate)
-
-
-def measure_training(work: Workload) -> Iterator[Row]:
-    """Training steps of the methods, relative to steps of plain fine-tuning."""
-    grouped, shuffled = work.grouped_batches(work.pace.steps), work.random_batches(work.pace.steps)
-    models = trainees(work, ["plain", *STEPS])
-    cases = {f"{name}, {GROUPED}": model.over(grouped) for name, model in models.items()}
-    for name in ("plain", "slm-fp", "slm-fp sampled"):
-        cases[f"{name}, {RANDOM}"] = models[name].over(shuffled)
-    timings = interleaved(cases, work.pace.steps)
-    for name, about in STEPS.items():
-        for batches in (GROUPED, RANDOM) if name in STEP_GOALS else (GROUPED,):
-            pair = (f"{name}, {batches}", f"plain, {batches}")
-            what, goal = f"{about}, {batches}", _step_goal(name, batches)
-            yield ratio(_step_key(name, batches), what, timings, pair, goal=goal)
-    pair = (f"plain, {RANDOM}", f"plain, {GROUPED}")
-    yield ratio("plain random", "plain step, random batches ÷ batches of like length", timings, pair)
-    yield from _measure_naive_step(work, models["slm-fp"])
-
-
-def _measure_naive_step(work: Workload, ours: Trainee) -> Iterator[Row]:
-    """The naive step, which is padded statically and so costs the same whatever is in the batch."""
-    grouped, shuffled = work.grouped_batches(work.pace.slow), work.random_batches(work.pace.slow)
-    naive = trainees(work, ["naive"])["naive"]
-    cases = {
-        "naive": naive.over([padded(batch, work.width, work.pad) for batch in grouped]),
-        GROUPED: ours.over(grouped),
-        RANDOM: ours.over(shuffled),
-    }
-    timings = interleaved(cases, work.pace.slow)
-    note = f"padded to the {work.width} tokens of the longest training text"
-    for batches in (GROUPED, RANDOM):
-        what, goal = f"{NAIVE_STEP}, {batches}", _step_goal("naive", batches)
-        yield ratio(_step_key("naive", batches), what, timings, ("naive", batches), goal=goal, note=note)
-
-
-def _step_goal(name: str, batches: str) -> Goal | None:
-    return STEP_GOALS.get(name) if batches == GROUPED else None
-
-
-def _step_key(name: str, batches: str) -> str:
-    return name if batches == GROUPED else f"{name} random"
 
 
 def measure_explain(work: Workload) -> Iterator[Row]:
@@ -160,3 +167,100 @@ def largest_difference(naive: dict[str, list[list[float]]], ours: Results) -> fl
         "sufficiency": full - np.array([record.kept for record in ours.records]),
     }
     return max(float(np.abs(metrics[name] - np.array(naive[name])).max()) for name in metrics)
+
+
+def measure_lengths(work: Workload) -> Iterator[Row]:
+    """Four rows for every length that the encoder takes."""
+    models = {name: Trainee(work, name) for name in ("plain", *SWEPT_STEPS)}
+    limit = work.system.model.config.max_length
+    for length in [length for length in work.pace.lengths if length <= limit]:
+        texts = texts_of_length(work, length, max(FEWEST, work.pace.tokens // length))
+        batch = training_batch(work, texts)
+        cases = {name: model.over([batch]) for name, model in models.items()}
+        naive = {name: cases[name] for name in ("naive", "plain")}
+        del cases["naive"]  # slow: measured apart, with fewer repetitions
+        timings = dict.fromkeys(SWEPT_STEPS, interleaved(cases, work.pace.slow))
+        timings["naive"] = interleaved(naive, max(1, work.pace.slow // 2))
+        timings["explain"] = _time_explain(work, texts)
+        for case, what in {**SWEPT_STEPS, "explain": EXPLAIN}.items():
+            key, pair = f"{case} at {length}", (case, "forward" if case == "explain" else "plain")
+            yield ratio(key, f"{what}, {length} tokens", timings[case], pair, case=case, at=length)
+
+
+def _time_explain(work: Workload, texts: Sequence[str]) -> Timings:
+    plain = PlainClassifier(work.system).eval()
+    cases: dict[str, Case] = {
+        "explain": lambda: work.explain(texts),
+        "forward": lambda: plain.predict(texts, work.batch_size),
+    }
+    return interleaved(cases, work.pace.slow + 2)
+
+
+def training_batch(work: Workload, texts: Sequence[str]) -> Batch:
+    """A training batch in which the first word of every text is its gold rationale."""
+    labels = work.data.info.labels
+    examples = [
+        Example(str(number), (text,), labels[number % len(labels)], (((0, len(text.split(" ")[0])),),))
+        for number, text in enumerate(texts)
+    ]
+    return work.batch(examples)
+
+
+def texts_of_length(work: Workload, length: int, number: int) -> list[str]:
+    """Texts of exactly `length` tokens, special ones included, made of consecutive words of the corpus."""
+    words = [word for text in work.texts(work.pace.explained) for word in text.split()]
+    words *= 1 + 4 * length * number // len(words)
+    texts: list[str] = []
+    start = 0
+    while len(texts) < number:
+        text = _cut(work, " ".join(words[start : start + length]), length)
+        if text:
+            texts.append(text)
+        start += length if text else 1
+    return texts
+
+
+def _cut(work: Workload, text: str, length: int) -> str | None:
+    """The beginning of a text that has exactly `length` tokens; None if the cut changes how it is split."""
+    tokenizer: Any = work.system.tokenizer
+    special = tokenizer.num_special_tokens_to_add()
+    options = {"add_special_tokens": False, "return_offsets_mapping": True, "verbose": False}
+    offsets = tokenizer(text, **options)["offset_mapping"]
+    short = text[: offsets[min(length - special, len(offsets)) - 1][1]]
+    return short if len(tokenizer(short)["input_ids"]) == length else None
+
+
+def measure_threads(work: Workload) -> Iterator[Row]:
+    """Each case on one thread, relative to all cores."""
+    several, before = usable_cores(), torch.get_num_threads()
+    if several < 2:
+        yield not_measured("threads", "1 thread ÷ several", "only one core can be used here")
+        return
+    cases = {
+        f"{name}, {threads}": with_threads(threads, case)
+        for threads in (1, several)
+        for name, case in _threaded_cases(work).items()
+    }
+    try:
+        timings = interleaved(cases, work.pace.slow)
+    finally:
+        torch.set_num_threads(before)
+    for name, about in THREADED.items():
+        pair = (f"{name}, 1", f"{name}, {several}")
+        yield ratio(name, f"{about}: 1 thread ÷ {several} threads", timings, pair)
+
+
+def _threaded_cases(work: Workload) -> dict[str, Case]:
+    batches, texts = work.grouped_batches(work.pace.slow), work.texts(work.pace.evaluated)
+    steps = {name: Trainee(work, name).over(batches) for name in ("plain", "slm-fp")}
+    return {**steps, "explain": lambda: work.explain(texts)}
+
+
+def with_threads(threads: int, case: Case) -> Case:
+    """The case on this many threads."""
+
+    def run() -> Any:
+        torch.set_num_threads(threads)
+        return case()
+
+    return run

@@ -15,6 +15,7 @@ from typing import Any, Literal
 from unirex.files import write_file
 
 Case = Callable[[], Any]  # one call is one repetition
+Timings = dict[str, tuple[float, ...]]  # seconds of each case, one number per repetition
 
 COLUMNS = ("what", "ratio (median)", "quartiles", "to reach", "reached?")
 SWEEPS = {"lengths": "tokens", "growth": "texts"}  # groups over a range, and the range
@@ -42,24 +43,7 @@ class Spread:
         return cls(low, median, high)
 
 
-@dataclass(frozen=True, slots=True)
-class Timing:
-    """Seconds of one case, one number per repetition."""
-
-    seconds: tuple[float, ...]
-
-    def over(self, base: Timing) -> Spread:
-        """Ratio to the base, taken within each repetition, as both met the same noise there.
-
-        >>> Timing((2.0, 8.0, 3.0)).over(Timing((1.0, 2.0, 1.0))).median
-        3.0
-        """
-        return Spread.of([ours / theirs for ours, theirs in zip(self.seconds, base.seconds, strict=True)])
-
-
-def interleaved(
-    cases: Mapping[str, Case], repetitions: int, *, warmup: int = 1, seed: int = 0
-) -> dict[str, Timing]:
+def interleaved(cases: Mapping[str, Case], repetitions: int, *, warmup: int = 1, seed: int = 0) -> Timings:
     """Seconds of every case. Each repetition runs all of them once, in a new random order.
 
     So other load on the machine hits all cases alike, and no case always runs after the same other one. The
@@ -75,7 +59,7 @@ def interleaved(
             elapsed = timed(cases[name])
             if repetition >= 0:
                 seconds[name].append(elapsed)
-    return {name: Timing(tuple(values)) for name, values in seconds.items()}
+    return {name: tuple(values) for name, values in seconds.items()}
 
 
 def timed(case: Case) -> float:
@@ -139,11 +123,17 @@ class Row:
         return {name: value for name, value in plain.items() if value not in (None, "", {})}
 
 
-def ratio(key: str, what: str, timings: Mapping[str, Timing], pair: tuple[str, str], **more: Any) -> Row:
-    """The row of a ratio: seconds of the first case of the pair ÷ the second. `more` are fields of `Row`."""
-    ours, base = (timings[name] for name in pair)
-    seconds = {name: timings[name].seconds for name in pair}
-    return Row(key, what, ours.over(base), seconds=seconds, **more)
+def ratio(key: str, what: str, timings: Timings, pair: tuple[str, str], **more: Any) -> Row:
+    """The row of a ratio: seconds of the first case of the pair ÷ the second. `more` are fields of `Row`.
+
+    The ratio is taken within each repetition, as both cases met the same noise there.
+
+    >>> ratio("", "", {"ours": (2.0, 8.0, 3.0), "theirs": (1.0, 2.0, 1.0)}, ("ours", "theirs")).value.median
+    3.0
+    """
+    seconds = {name: timings[name] for name in pair}
+    ratios = [ours / theirs for ours, theirs in zip(*seconds.values(), strict=True)]
+    return Row(key, what, Spread.of(ratios), seconds=seconds, **more)
 
 
 def not_measured(key: str, what: str, reason: str, goal: Goal | None = None) -> Row:
@@ -184,7 +174,9 @@ class Measurements:
         """All tables, with what is needed to judge them."""
         lines = [f"# {name}", "", f"`{self.about['command']}`, {self.about['date']}", ""]
         for title, key in (("Measured on", "settings"), ("Machine", "machine"), ("Versions", "versions")):
-            lines.append(f"- {title}: {_listed(self.about[key])}")
+            known = [(fact, value) for fact, value in self.about[key].items() if value is not None]
+            listed = ", ".join(f"{fact.replace('_', ' ')} {value}" for fact, value in known)
+            lines.append(f"- {title}: {listed}")
         if not self.complete:
             lines += ["", "Stopped before the end: not all groups are here."]
         if self.about["settings"]["quick"]:
@@ -193,13 +185,11 @@ class Measurements:
         for group, title in SWEEPS.items():
             points = [row for row in self.rows(group) if row.at is not None]
             lines += ["", *sweep_table(title, points)] if points else []
-        return "\n".join([*lines, *self._notes()]) + "\n"
-
-    def _notes(self) -> list[str]:
-        """The notes of the rows, once per group."""
-        notes = {(group, row.note) for group, rows in self.groups.items() for row in rows if row.value}
-        lines = [f"- {group}: {note}." for group, note in sorted(notes) if note]
-        return ["", *lines] if lines else []
+        rows = [(group, row) for group, rows in self.groups.items() for row in rows]
+        notes = {(group, row.note) for group, row in rows if row.value and row.note}  # once per group
+        lines += [""] if notes else []
+        lines += [f"- {group}: {note}." for group, note in sorted(notes)]
+        return "\n".join(lines) + "\n"
 
 
 def sweep_table(title: str, rows: Sequence[Row]) -> list[str]:
@@ -224,9 +214,3 @@ def figure(value: float) -> str:
     ('0.87', '4.97', '41.4', '1523')
     """
     return f"{value:.2f}" if abs(value) < 10 else f"{value:.1f}" if abs(value) < 100 else f"{value:.0f}"
-
-
-def _listed(values: Mapping[str, Any]) -> str:
-    """Names and values in one line; unknown values are left out."""
-    known = [f"{name.replace('_', ' ')} {value}" for name, value in values.items() if value is not None]
-    return ", ".join(known)

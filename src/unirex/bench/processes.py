@@ -75,10 +75,14 @@ def measure_growth(work: Workload) -> Iterator[Row]:
     with tempfile.TemporaryDirectory(prefix="unirex-bench-") as folder:
         work.system.save_pretrained(Path(folder, "system"))
         explain_file(work, Path(folder), 1)  # brings the libraries into the disk cache
-        for size in (1, *work.pace.growth):
+        usages[1] = explain_file(work, Path(folder), 1)
+        for size in work.pace.growth:
             usages[size] = explain_file(work, Path(folder), size)
-            if size > 1:
-                yield from _size_rows(size, usages)
+            seconds, peak = Spread.of([_per_thousand(size, usages)]), Spread.of([usages[size].peak_mb])
+            what = f"explain, time per 1000 texts, {size} texts"
+            yield Row(f"seconds at {size}", what, seconds, "s", case="seconds", at=size)
+            what = f"explain, peak memory, {size} texts"
+            yield Row(f"memory at {size}", what, peak, "MB", case="memory", at=size)
     yield from _growth_rows(usages)
 
 
@@ -99,16 +103,6 @@ def short_texts(work: Workload) -> list[str]:
         words = example.segments[0].split()
         pieces += [" ".join(words[start : start + WORDS]) for start in range(0, len(words), WORDS)]
     return pieces
-
-
-def _size_rows(size: int, usages: dict[int, Usage]) -> Iterator[Row]:
-    figures = {
-        "seconds": ("explain, time per 1000 texts", _per_thousand(size, usages), "s"),
-        "memory": ("explain, peak memory", usages[size].peak_mb, "MB"),
-    }
-    for case, (what, value, unit) in figures.items():
-        what = f"{what}, {size} texts"
-        yield Row(f"{case} at {size}", what, Spread.of([value]), unit, case=case, at=size)
 
 
 def _growth_rows(usages: dict[int, Usage]) -> Iterator[Row]:

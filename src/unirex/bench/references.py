@@ -195,7 +195,10 @@ def _faithfulness(model: NaiveModel, inputs: Any, pad: int) -> dict[str, Tensor]
 
     def fall(mask: Tensor) -> Tensor:
         """How much the probability of the predicted class falls, [B]."""
-        left = model.logits(*_compacted(ids, mask, pad)).softmax(-1)
+        # The kept tokens move to the left, padding behind them.
+        order = (~mask).byte().argsort(dim=-1, stable=True)
+        kept = mask.gather(1, order)
+        left = model.logits(ids.gather(1, order).masked_fill(~kept, pad), kept).softmax(-1)
         return (full - left).gather(-1, target).squeeze(-1)
 
     views = list(model.views(model.scores(ids, seen), seen, selectable))
@@ -203,10 +206,3 @@ def _faithfulness(model: NaiveModel, inputs: Any, pad: int) -> dict[str, Tensor]
         "comprehensiveness": torch.stack([fall(dropped) for _, dropped in views], dim=-1),
         "sufficiency": torch.stack([fall(kept) for kept, _ in views], dim=-1),
     }
-
-
-def _compacted(ids: Tensor, kept: Tensor, pad: int) -> tuple[Tensor, Tensor]:
-    """The kept tokens moved to the left, padding behind them."""
-    order = (~kept).byte().argsort(dim=-1, stable=True)
-    mask = kept.gather(1, order)
-    return ids.gather(1, order).masked_fill(~mask, pad), mask
