@@ -1,28 +1,35 @@
-"""The cache folder: results that are computed once and reused by later runs.
+"""The cache folder, whose entries later runs reuse, and the digests that name what they were computed from.
 
 ```
 <cache>/<kind>/<key>     an entry; its key, 64 hexadecimal digits, is a digest of what it was computed from
 ```
 Entries are added atomically, however many processes write at once, and may be deleted at any time: a missing
-entry is computed again.
+entry is computed again. Digests are SHA-256, of datasets, of files and of source code.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import secrets
 import shutil
+import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
+from unirex.data.example import Splits
 from unirex.errors import UserError
 
 VARIABLE = "UNIREX_CACHE"
 OFF = ("", "0", "off")
 ENTRY = re.compile(r"[0-9a-f]{64}(\.|$)")  # with a suffix while it is being written
+BLOCK = 1 << 18  # bytes read at a time
+
+_STARTED = time.time()  # when this process imported its code
 
 
 def cache_folder() -> Path | None:
@@ -69,14 +76,21 @@ def _publish(draft: Path, entry: Path, intact: Callable[[Path], bool]) -> None:
         _remove(damaged)
 
 
-@cache
+@cache  # each warning once
 def _warn(message: str) -> None:
     warnings.warn(f"{message}; set {VARIABLE} to another folder, or to 'off'", stacklevel=3)
 
 
 def cache_size() -> int:
     """Total size of the entries in bytes."""
-    return sum(map(_bytes, _entries()))
+    size = 0
+    for entry in _entries():
+        for path in (entry, *entry.rglob("*")):
+            try:
+                size += path.stat().st_size if path.is_file() else 0
+            except FileNotFoundError:  # removed by another process meanwhile
+                continue
+    return size
 
 
 def clear_cache() -> int:
@@ -97,18 +111,94 @@ def _entries() -> list[Path]:
     return [] if folder is None else [path for path in folder.glob("*/*") if ENTRY.match(path.name)]
 
 
-def _bytes(entry: Path) -> int:
-    size = 0
-    for path in (entry, *entry.rglob("*")):
-        try:
-            size += path.stat().st_size if path.is_file() else 0
-        except FileNotFoundError:  # removed by another process meanwhile
-            continue
-    return size
-
-
 def _remove(path: Path) -> None:
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
         path.unlink()
+
+
+def fingerprint(data: Splits) -> str:
+    """Digest of the examples by split; it does not depend on where they were read from.
+
+    It covers everything training depends on: the examples and their order, and from `info` the labels, task,
+    metric (it selects the checkpoint), markers and rationale segments. The dataset's name and the examples'
+    `groups` are left out, as models learn only from the merged `rationale`.
+    """
+    if data.digest is not None:
+        return data.digest
+    info, digest = data.info, hashlib.sha256()
+    digest.update(_literal(info.labels, info.task, info.metric, info.rationale_segments, info.markers))
+    for split in sorted(data):
+        digest.update(_literal(split, len(data[split])))
+        for example in data[split]:
+            # Unambiguous: the short fields and the lengths of the texts as a literal, then the texts.
+            choices = None if example.choices is None else len(example.choices)
+            texts = (example.id, *example.segments, *(example.choices or ()))
+            lengths = (len(example.segments), choices, *map(len, texts))
+            digest.update(_literal(example.label, example.rationale, *lengths))
+            digest.update("".join(texts).encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
+
+
+def _literal(*values: object) -> bytes:
+    # Python literals are self-delimiting and typed: 1, 1.0, True and "1" all differ. `ascii`, because what
+    # `repr` escapes depends on the Unicode tables of the Python version.
+    return ascii(values).encode()
+
+
+@cache
+def code_digest(*names: str) -> str:
+    """Digest of the source of modules and packages, computed on first use.
+
+    A file edited after this process started is not the code that runs: its digest is random, so that nothing
+    cached under it is ever found again.
+    """
+    digest = hashlib.sha256()
+    for name in names:
+        spec = find_spec(name)
+        if spec is None or spec.origin is None:
+            raise ModuleNotFoundError(f"no module '{name}'", name=name)
+        origin = Path(spec.origin)
+        for path in sorted(origin.parent.rglob("*.py")) if spec.submodule_search_locations else [origin]:
+            digest.update(path.relative_to(origin.parent).as_posix().encode() + _file_digest(str(path)))
+            if path.stat().st_mtime > _STARTED:
+                digest.update(os.urandom(16))
+    return digest.hexdigest()
+
+
+def content_digest(source: Path) -> str:
+    """Digest of a file, or of all files below a folder and their names relative to it.
+
+    All content is read, as dates and sizes do not show whether a file was changed.
+    """
+    if not source.is_dir():
+        return _file_digest(str(source)).hex()
+    digest = hashlib.sha256()
+    for name, path in _files(str(source)):
+        encoded = os.fsencode(name)
+        digest.update(len(encoded).to_bytes(8, "big") + encoded + _file_digest(path))
+    return digest.hexdigest()
+
+
+def _file_digest(path: str) -> bytes:
+    digest = hashlib.sha256()
+    with open(path, "rb", buffering=0) as file:  # noqa: PTH123  faster, for folders of many files
+        while block := file.read(BLOCK):
+            digest.update(block)
+    return digest.digest()
+
+
+def _files(folder: str, prefix: str = "", above: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
+    """Name relative to the folder and path of each file below it; links are followed, but not in circles."""
+    here = os.path.realpath(folder)
+    if here in above:
+        return
+    with os.scandir(folder) as found:
+        entries = sorted(found, key=lambda entry: entry.name)
+    for entry in entries:
+        name = prefix + entry.name
+        if entry.is_dir():
+            yield from _files(entry.path, f"{name}/", (*above, here))
+        elif entry.is_file():
+            yield name, entry.path

@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from unirex.data.download.addresses import ADDRESSES
+from unirex.data.download.addresses import ADDRESSES, Address
 from unirex.data.example import DatasetInfo, Splits
 from unirex.data.store import cached
 from unirex.data.validate import check_options, exists, option_names
@@ -67,22 +67,20 @@ class Entry:
     info: DatasetInfo
     embedded: bool = False  # comes with the library
     folder: Path | None = None  # where it was found
-    size: int | None = None  # bytes to download, if known
-    downloadable: bool = False
-    licence: str | None = None
+    address: Address | None = None  # where it can be downloaded
 
     @property
     def lines(self) -> list[str]:
         """A description for people, line by line."""
         place = "not here" if self.folder is None else f"in {self.folder}"
-        size = "" if self.size is None else f" ({self.size / 1e6:.1f} MB)"
         lines = [
             f"{self.info.task}; labels {', '.join(map(str, self.info.labels))}",
             "comes with unirex" if self.embedded else place,
-            f"unirex data download {self.name}{size}" if self.downloadable else None,
-            f"licence: {self.licence}" if self.licence else None,
         ]
-        return [line for line in lines if line]
+        if self.address is not None:
+            size = "" if self.address.size is None else f" ({self.address.size / 1e6:.1f} MB)"
+            lines += [f"unirex data download {self.name}{size}", f"licence: {self.address.licence}"]
+        return lines
 
 
 def catalogue(root: str | Path | None = None) -> list[Entry]:
@@ -93,7 +91,7 @@ def catalogue(root: str | Path | None = None) -> list[Entry]:
 def entry(name: str, root: str | Path | None = None) -> Entry:
     """The catalogue entry of one dataset."""
     module = import_module(DATASETS[name])
-    address, folders, folder = ADDRESSES.get(name), getattr(module, "FOLDERS", ()), None
+    folders, folder = getattr(module, "FOLDERS", ()), None
     with suppress(UserError):
         folder = find_folder(name, folders, root)
     return Entry(
@@ -102,7 +100,5 @@ def entry(name: str, root: str | Path | None = None) -> Entry:
         info=module.INFO,
         embedded=not folders,
         folder=folder,
-        size=address.size if address else None,
-        downloadable=address is not None,
-        licence=address.licence if address else None,
+        address=ADDRESSES.get(name),
     )

@@ -20,23 +20,13 @@ class Repeats:
     conflicting: int = 0  # at least one has another label
 
 
-@dataclass(frozen=True, slots=True)
-class Repeat:
-    """An example and the first earlier one with the same texts, preferably one with another label."""
-
-    example: Example
-    before: Example
-
-    @property
-    def conflicting(self) -> bool:
-        """Whether the labels differ, so that one of them must be wrong."""
-        return self.example.label != self.before.label
-
-
-def repeats(examples: Sequence[Example], *, after: Sequence[Example] | None = None) -> Iterator[Repeat]:
+def repeats(
+    examples: Sequence[Example], *, after: Sequence[Example] | None = None
+) -> Iterator[tuple[Example, Example]]:
     """The examples that repeat one of `after`; without it, an earlier one among themselves.
 
-    Two examples are the same if their segments and choices are equal but for case and whitespace.
+    Each comes with the first one it repeats, preferably one with another label. Two examples are the same if
+    their segments and choices are equal but for case and whitespace.
     """
     seen: dict[bytes, list[Example]] = {}  # one example of each label
     for example in after or ():
@@ -45,14 +35,14 @@ def repeats(examples: Sequence[Example], *, after: Sequence[Example] | None = No
         earlier = seen.get(_content_key(example), [])
         if earlier:
             others = (other for other in earlier if other.label != example.label)
-            yield Repeat(example, next(others, earlier[0]))
+            yield example, next(others, earlier[0])
         if after is None:
             _add(seen, example)
 
 
-def count_repeats(found: Iterable[Repeat]) -> Repeats:
+def count_repeats(repeated: Iterable[tuple[Example, Example]]) -> Repeats:
     """Number of repeats with the same and with conflicting labels."""
-    flags = [repeat.conflicting for repeat in found]
+    flags = [example.label != before.label for example, before in repeated]
     return Repeats(same=flags.count(False), conflicting=flags.count(True))
 
 
@@ -91,7 +81,11 @@ def faults(data: Splits, places: Mapping[str, str] | None = None) -> Iterator[st
     for split, examples in data.items():
         if not examples:
             yield f"{split} is empty"
-        yield from _duplicate_ids(split, examples)
+        seen: set[str] = set()
+        for example in examples:
+            if example.id in seen:
+                yield f"{split}: duplicate id '{example.id}'"
+            seen.add(example.id)
         for example in examples:
             location = f"{prefixes.get(example.id, '')}{split}, example '{example.id}'"
             for fault in _example_faults(example, data.info):
@@ -102,20 +96,11 @@ def faults(data: Splits, places: Mapping[str, str] | None = None) -> Iterator[st
     yield from _conflicting_labels(data, prefixes)
 
 
-def _duplicate_ids(split: str, examples: Sequence[Example]) -> Iterator[str]:
-    seen: set[str] = set()
-    for example in examples:
-        if example.id in seen:
-            yield f"{split}: duplicate id '{example.id}'"
-        seen.add(example.id)
-
-
 def _conflicting_labels(data: Splits, prefixes: Mapping[str, str]) -> Iterator[str]:
     """Texts that have one label in one split and another label in another."""
     for first, later in combinations(data, 2):
-        for repeat in repeats(data[later], after=data[first]):
-            if repeat.conflicting:
-                example, before = repeat.example, repeat.before
+        for example, before in repeats(data[later], after=data[first]):
+            if example.label != before.label:
                 yield (
                     f"{prefixes.get(example.id, '')}{later}, example '{example.id}': "
                     f"labelled {example.label!r}, but the same text is {before.label!r} in {first} "
@@ -143,16 +128,10 @@ def _rationale_faults(example: Example, rationale: Rationale, info: DatasetInfo,
         if spans and info.rationale_segments is not None and number not in info.rationale_segments:
             yield f"{name} marks segment {number + 1}, which cannot carry one"
         for start, end in spans:
-            fault = _span_fault(text, start, end)
-            if fault:
-                yield f"{name} span [{start}, {end}] of segment {number + 1} {fault}"
-
-
-def _span_fault(text: str, start: int, end: int) -> str | None:
-    if start >= end:
-        return "is empty"
-    if start < 0 or end > len(text):
-        return f"is outside its text of {len(text)} characters"
-    if not text[start:end].strip():
-        return f"marks nothing but blanks in {short(text)}"
-    return None
+            span = f"{name} span [{start}, {end}] of segment {number + 1}"
+            if start >= end:
+                yield f"{span} is empty"
+            elif start < 0 or end > len(text):
+                yield f"{span} is outside its text of {len(text)} characters"
+            elif not text[start:end].strip():
+                yield f"{span} marks nothing but blanks in {short(text)}"

@@ -14,7 +14,7 @@ from unirex.data.validate import exists, label_kind
 from unirex.errors import UserError, unknown
 from unirex.files import replace_file, write_file
 
-OPTIONAL = ("rationale", "choices", "groups")  # columns left out if no example has one
+OPTIONAL = {"rationale": None, "choices": None, "groups": ()}  # columns left out if all examples have these
 RESERVED = ("id", "split", "label", *OPTIONAL)  # columns that are not texts
 TASKS_SUFFIX, CONFIG_SUFFIX = ".json", ".xml"  # Label Studio: tasks, and their labelling interface
 BATCH = 1024  # rows of a Parquet file in memory at once
@@ -100,12 +100,11 @@ def _marks(rationale: Rationale, names: Sequence[str]) -> Any:
 
 
 def _unused(data: Splits) -> set[str]:
-    has: dict[str, Callable[[Example], bool]] = {
-        "rationale": lambda example: example.rationale is not None,
-        "choices": lambda example: example.choices is not None,
-        "groups": lambda example: bool(example.groups),
+    return {
+        name
+        for name, unset in OPTIONAL.items()
+        if all(getattr(example, name) == unset for example in _examples(data))
     }
-    return {name for name in OPTIONAL if not any(map(has[name], _examples(data)))}
 
 
 def _examples(data: Splits) -> Iterator[Example]:
@@ -133,39 +132,27 @@ def write_csv(path: Path, data: Splits, names: Sequence[str]) -> None:
 
 def write_parquet(path: Path, data: Splits, names: Sequence[str]) -> None:
     """Parquet with typed columns."""
-    import pyarrow
+    import pyarrow as pa
     from pyarrow import parquet
 
-    schema, rows = _schema(data, names), table_rows(data, names)
-    with parquet.ParquetWriter(path, schema) as file:
-        while batch := list(islice(rows, BATCH)):
-            file.write_table(pyarrow.Table.from_pylist(batch, schema=schema))
-
-
-def _schema(data: Splits, names: Sequence[str]) -> Any:
-    """The Arrow schema; inferring it from the first rows would miss what only later ones hold."""
-    import pyarrow as pa
-
+    labels = {example.label for example in _examples(data) if example.label is not None}
+    number = pa.float64() if any(isinstance(label, float) for label in labels) else pa.int64()
+    label_types = {"text": pa.string(), "a number": number, "true/false": pa.bool_()}
+    # Inferring the schema from the first rows would miss what only later ones hold.
     spans = pa.list_(pa.list_(pa.int64()))
     marks = spans if len(names) == 1 else pa.struct([(name, spans) for name in names])
     types = {
         **dict.fromkeys(("id", "split", *names), pa.string()),
-        "label": _label_type(data),
+        "label": label_types[label_kind(next(iter(labels), ""))],
         "rationale": marks,
         "choices": pa.list_(pa.string()),
         "groups": pa.list_(marks),
     }
-    return pa.schema([(name, kind) for name, kind in types.items() if name not in _unused(data)])
-
-
-def _label_type(data: Splits) -> Any:
-    import pyarrow as pa
-
-    labels = {example.label for example in _examples(data) if example.label is not None}
-    kind = label_kind(next(iter(labels))) if labels else "text"
-    if kind == "a number":
-        return pa.float64() if any(isinstance(label, float) for label in labels) else pa.int64()
-    return pa.string() if kind == "text" else pa.bool_()
+    left_out, rows = _unused(data), table_rows(data, names)
+    schema = pa.schema([(name, kind) for name, kind in types.items() if name not in left_out])
+    with parquet.ParquetWriter(path, schema) as file:
+        while batch := list(islice(rows, BATCH)):
+            file.write_table(pa.Table.from_pylist(batch, schema=schema))
 
 
 def write_label_studio(path: Path, data: Splits, names: Sequence[str]) -> list[Path]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from unirex.data.catalogue import DATASETS, load_named
-from unirex.data.example import SPLIT_NAMES, DatasetInfo, Example, Label, Splits, TaskKind, choice_label
+from unirex.data.example import SPLIT_NAMES, DatasetInfo, Example, Splits, TaskKind, choice_label
 from unirex.data.formats import Format, find_format, format_module, is_hub_id, non_default, settings_for
 from unirex.data.formats import table as tabular
 from unirex.data.formats.table import Columns, DatasetRecord, check_shapes
@@ -49,7 +49,7 @@ def load_dataset(
     a saved Hugging Face dataset. With `format="huggingface"`, a source that is no path is an id on the Hub.
 
     `columns` names the columns of a table: `{"text": "premise,hypothesis", "label": "gold"}`. `annotators`
-    says how the marks of several people are combined: see `unirex.data.formats.annotators`.
+    says how the marks of several people are combined: see `unirex.data.formats.annotation`.
     Data without splits is split by `seed`; data without dev has it taken out of train.
     """
     settings = _settings(columns, rationale_format, annotators)
@@ -77,14 +77,7 @@ def load_records(
 ) -> list[DatasetRecord]:
     """Every example of a file or folder with its place and the split it names; nothing is split."""
     settings = _settings(columns, rationale_format, annotators)
-    found = _read(source, _resolve_format(source, format), 0, settings, options)
-    if isinstance(found, Splits):
-        return [
-            DatasetRecord(f"{source}: {name}", name, example)
-            for name, part in found.items()
-            for example in part
-        ]
-    return found
+    return _read_records(source, _resolve_format(source, format), settings, options)
 
 
 def stream_records(
@@ -97,12 +90,11 @@ def stream_records(
     **options: Any,
 ) -> Iterator[DatasetRecord]:
     """As `load_records`, but a table in a single file is streamed, however long it is."""
-    given = {"columns": columns, "rationale_format": rationale_format, "annotators": annotators}
     name = _resolve_format(source, format)
-    if name != "table" or not Path(source).is_file():
-        return iter(load_records(source, format=format, **given, **options))  # type: ignore[arg-type]
     settings = _settings(columns, rationale_format, annotators)
-    return tabular.stream_records(source, **settings_for(name, settings, options))
+    if name == "table" and Path(source).is_file():
+        return tabular.stream_records(source, **settings_for(name, settings, options))
+    return iter(_read_records(source, name, settings, options))
 
 
 def as_columns(given: Mapping[str, str] | None) -> Columns:
@@ -117,11 +109,8 @@ def as_columns(given: Mapping[str, str] | None) -> Columns:
 def _settings(
     columns: Mapping[str, str] | None, rationale_format: RationaleFormat, annotators: str
 ) -> dict[str, Any]:
-    return {
-        "columns": as_columns(columns),
-        "rationale_format": rationale_format,
-        "annotators": annotators,
-    }
+    given = as_columns(columns)
+    return {"columns": given, "rationale_format": rationale_format, "annotators": annotators}
 
 
 def _resolve_format(source: str | Path, given: str) -> str:
@@ -129,22 +118,15 @@ def _resolve_format(source: str | Path, given: str) -> str:
         format_module(given)  # an unknown format is reported before an unknown path
     if is_hub_id(source, given):
         return given
-    if not exists(Path(source)):
-        raise _not_found(source)
-    return find_format(Path(source)) if given == "auto" else given
-
-
-def _not_found(source: str | Path) -> UserError:
-    """The error depends on whether the user meant a name or a path."""
     path, suffixes = Path(source), (*TABLES, ".json")
+    if exists(path):
+        return find_format(path) if given == "auto" else given
+    # The error depends on whether the user meant a name or a path.
     if source in DATASETS:
-        return UserError(f"'{source}' is no file or folder here, but a dataset by name: leave the format out")
+        raise UserError(f"'{source}' is no file or folder here, but a dataset by name: leave the format out")
     if isinstance(source, Path) or path.suffix.lower() in suffixes or path.name != source:
-        try:
-            check_file(path, suffixes=suffixes)
-        except UserError as error:
-            return error
-    return UserError(f"{unknown('dataset', source, DATASETS)} A path to a file or folder may be given too.")
+        check_file(path, suffixes=suffixes)  # raises
+    raise UserError(f"{unknown('dataset', source, DATASETS)} A path to a file or folder may be given too.")
 
 
 def _load_files(
@@ -154,7 +136,9 @@ def _load_files(
         found = _read(source, name, seed, settings, options)
         if isinstance(found, Splits):
             return found
-        return assemble(found, name=_title(source), place=source, seed=seed)
+        path = Path(source).resolve()  # so that "." has a name too
+        title = path.stem if exists(path) and not path.is_dir() else path.name
+        return assemble(found, name=title, place=source, seed=seed)
 
     if is_hub_id(source, name):
         return build()
@@ -174,12 +158,17 @@ def _read(
     return found
 
 
-def _title(source: str | Path) -> str:
-    path = Path(source)
-    if not exists(path):
-        return path.name  # of a Hub id
-    full = path.resolve()  # so that "." has a name too
-    return full.name if full.is_dir() else full.stem
+def _read_records(
+    source: str | Path, name: str, settings: Mapping[str, Any], options: Mapping[str, Any]
+) -> list[DatasetRecord]:
+    found = _read(source, name, 0, settings, options)
+    if not isinstance(found, Splits):
+        return found
+    return [
+        DatasetRecord(f"{source}: {split}", split, example)
+        for split, part in found.items()
+        for example in part
+    ]
 
 
 def assemble(records: Sequence[DatasetRecord], *, name: str, place: object, seed: int) -> Splits:
@@ -199,12 +188,15 @@ def assemble(records: Sequence[DatasetRecord], *, name: str, place: object, seed
             check_splits(parts)
         elif not parts.get("train"):  # a letter that train lacks is fine: all choices are read by one head
             raise UserError("no training examples; mark some rows as split 'train' or give a train file")
-    task: TaskKind = "text" if len(first.segments) == 1 else "segments"
-    if first.choices is not None:
-        task = "choice"
+    if first.choices is None:
+        task: TaskKind = "text" if len(first.segments) == 1 else "segments"
+        labels = label_order(example.label for example in parts["train"] if example.label is not None)
+        return Splits(DatasetInfo(name, labels, task), parts)
+    most = max(len(example.choices or ()) for part in parts.values() for example in part)
+    letters = tuple(map(choice_label, range(most)))
     # Only the question can carry a rationale: without its choices there would be nothing to choose from.
-    reasons = tuple(range(len(first.segments))) if task == "choice" else None
-    return Splits(DatasetInfo(name, _labels(parts, task), task, rationale_segments=reasons), parts)
+    question = tuple(range(len(first.segments)))
+    return Splits(DatasetInfo(name, letters, "choice", rationale_segments=question), parts)
 
 
 def _check_records(records: Sequence[DatasetRecord]) -> None:
@@ -227,10 +219,3 @@ def _partition(records: Sequence[DatasetRecord], seed: int) -> Mapping[str, Sequ
         if examples:
             parts[name] = examples
     return carve_dev(parts, seed=seed)
-
-
-def _labels(parts: Mapping[str, Sequence[Example]], task: TaskKind) -> tuple[Label, ...]:
-    if task == "choice":
-        most = max(len(example.choices or ()) for part in parts.values() for example in part)
-        return tuple(choice_label(number) for number in range(most))
-    return label_order(example.label for example in parts["train"] if example.label is not None)

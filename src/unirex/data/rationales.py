@@ -123,10 +123,21 @@ def parse_segments(
     if len(texts) == 1:
         spans = parse_rationale(value, *texts.values(), format=format)
         return None if spans is None else (spans,)
-    marks = _from_json(value) if isinstance(value, str) else value
+    marks: Any = _from_json(value) if isinstance(value, str) else value
     if is_missing(marks):
         return None
-    return _parse_each(_marks_by_text(marks, list(texts)), texts, format)
+    names = list(texts)
+    if isinstance(marks, Mapping):
+        for name in marks:
+            if name not in names:
+                raise UserError(f"rationale: {unknown('text', name, names)}")
+        marks = [marks.get(name) for name in names]
+    elif not isinstance(marks, list | tuple) or len(marks) != len(names):
+        raise UserError(
+            f'rationale of {len(names)} texts must be an object like {{"{names[0]}": [0, 3]}} '
+            f"or a list of {len(names)}, one for each text, not {short(marks)}"
+        )
+    return _parse_each(marks, texts, format)
 
 
 def parse_columns(
@@ -143,30 +154,12 @@ def parse_columns(
     return None if all(map(is_missing, values)) else _parse_each(values, texts, format)
 
 
-def _parse_each(
-    values: Sequence[object],
-    texts: Mapping[str, str],
-    format: RationaleFormat,  # noqa: A002
-) -> Rationale:
+def _parse_each(values: Sequence[object], texts: Mapping[str, str], form: RationaleFormat) -> Rationale:
     rationale: list[tuple[CharSpan, ...]] = []
     for value, (name, text) in zip(values, texts.items(), strict=True):
         with at(f"'{name}'"):
-            rationale.append(parse_rationale(value, text, format=format) or ())
+            rationale.append(parse_rationale(value, text, format=form) or ())
     return tuple(rationale)
-
-
-def _marks_by_text(marks: object, names: list[str]) -> list[object]:
-    if isinstance(marks, Mapping):
-        for name in marks:
-            if name not in names:
-                raise UserError(f"rationale: {unknown('text', name, names)}")
-        return [marks.get(name) for name in names]
-    if isinstance(marks, list | tuple) and len(marks) == len(names):
-        return list(marks)
-    raise UserError(
-        f'rationale of {len(names)} texts must be an object like {{"{names[0]}": [0, 3]}} '
-        f"or a list of {len(names)}, one for each text, not {short(marks)}"
-    )
 
 
 def _from_json(value: str) -> object:

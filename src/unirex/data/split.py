@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from heapq import heappush, heapreplace
 from itertools import islice
 from typing import Literal, TypeVar
@@ -45,9 +45,15 @@ def stratified_split(
     that a label with three or more examples is in every split, and every label is in train.
     The examples keep their order; the same seed always gives the same split.
     """
-    shares = _shares(dev, test)
+    if not (dev >= 0 and test >= 0 and dev + test < 1):  # written so that NaN fails too
+        raise UserError(f"split fractions dev={dev} and test={test} must be 0 or more and sum to less than 1")
+    fractions = {"train": 1 - dev - test, "dev": dev, "test": test}
+    shares = {name: share for name, share in fractions.items() if share > 0}
+    by_label: dict[Label | None, list[int]] = {}
+    for index, example in enumerate(examples):
+        by_label.setdefault(example.label, []).append(index)
     assigned: list[str] = [""] * len(examples)
-    for label, members in _by_label(examples).items():
+    for label, members in by_label.items():
         # A string seed is hashed with SHA-512, so it does not depend on PYTHONHASHSEED. Each label has its
         # own generator, so that adding examples of one label does not move those of another.
         random.Random(f"{seed} {label!r}").shuffle(members)
@@ -57,7 +63,12 @@ def stratified_split(
     parts: dict[str, list[Example]] = {name: [] for name in shares}
     for example, name in zip(examples, assigned, strict=True):
         parts[name].append(example)
-    _check_none_empty(parts)
+    for name, part in parts.items():
+        if not part:
+            raise UserError(
+                f"too few examples ({len(examples)}) to share out: {name} would be empty; give at least "
+                f"{EVERYWHERE_FROM} examples of a label, or say yourself which are train, dev and test"
+            )
     return parts
 
 
@@ -69,20 +80,6 @@ def carve_dev(
         return dict(parts)
     carved = {**parts, **stratified_split(parts["train"], dev=dev, test=0, seed=seed)}
     return {name: carved[name] for name in SPLIT_NAMES if name in carved}
-
-
-def _shares(dev: float, test: float) -> dict[str, float]:
-    if not (dev >= 0 and test >= 0 and dev + test < 1):  # written so that NaN fails too
-        raise UserError(f"split fractions dev={dev} and test={test} must be 0 or more and sum to less than 1")
-    shares = {"train": 1 - dev - test, "dev": dev, "test": test}
-    return {name: share for name, share in shares.items() if share > 0}
-
-
-def _by_label(examples: Sequence[Example]) -> dict[Label | None, list[int]]:
-    groups: dict[Label | None, list[int]] = {}
-    for index, example in enumerate(examples):
-        groups.setdefault(example.label, []).append(index)
-    return groups
 
 
 def _counts(total: int, shares: Mapping[str, float]) -> dict[str, int]:
@@ -97,16 +94,6 @@ def _counts(total: int, shares: Mapping[str, float]) -> dict[str, int]:
             counts[max(counts, key=lambda other: counts[other])] -= 1
             counts[name] = 1
     return counts
-
-
-def _check_none_empty(parts: Mapping[str, Sequence[Example]]) -> None:
-    total = sum(len(part) for part in parts.values())
-    for name, part in parts.items():
-        if not part:
-            raise UserError(
-                f"too few examples ({total}) to share out: {name} would be empty; give at least "
-                f"{EVERYWHERE_FROM} examples of a label, or say yourself which are train, dev and test"
-            )
 
 
 def draw(
@@ -162,15 +149,9 @@ def stratified_sample(
         elif drawn > heap[0][0]:
             heapreplace(heap, (drawn, number, row))
     _check_enough(counts.total(), sizes, place)
+    # The rows of each label, in random order, are dealt out part by part.
     ranked = {label: iter(sorted(heap, reverse=True)) for label, heap in kept.items()}
-    return _divide(ranked, apportion(total, counts), sizes)
-
-
-def _divide(
-    ranked: Mapping[Label, Iterator[tuple[float, int, SampledRow]]],
-    left: dict[Label, int],
-    sizes: Sequence[int],
-) -> list[list[SampledRow]]:
+    left = apportion(total, counts)
     parts: list[list[SampledRow]] = []
     for size in sizes:
         shares = apportion(size, left)  # of what is left, so that no part takes more than there is

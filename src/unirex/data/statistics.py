@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -25,13 +25,9 @@ TextSpans = Sequence[CharSpan]  # the spans of the words or tokens of a text
 class TokenCounter:
     """The parts of an encoder that counting needs; a sequence has at most `limit` tokens."""
 
-    tokenize: Callable[
-        [Sequence[str]], Mapping[str, TextSpans]
-    ]  # token spans by text, without special tokens
+    tokenize: Callable[[Sequence[str]], Mapping[str, TextSpans]]  # token spans by text, none of them special
     special: Callable[[int], int]  # number of texts in a sequence -> its number of special tokens
-    truncate: Callable[
-        [Sequence[int], int], Sequence[int]
-    ]  # tokens of each text, room -> tokens kept of each
+    truncate: Callable[[Sequence[int], int], Sequence[int]]  # tokens of each text, room -> those kept
     limit: int
 
 
@@ -211,7 +207,16 @@ def _count_example(
 
 
 def _gold_statistics(examples: Sequence[Example], info: DatasetInfo) -> GoldStatistics:
-    counts = [_gold_words(example, info) for example in examples if example.rationale is not None]
+    counts: list[tuple[int, int]] = []  # of each annotated example: gold words, words that could be gold
+    for example in examples:
+        if example.rationale is None:
+            continue
+        gold = total = 0
+        for number, (text, marked) in enumerate(zip(example.segments, example.rationale, strict=True)):
+            if info.rationale_segments is None or number in info.rationale_segments:
+                gold += sum(gold_flags(_words(text), text, marked))
+                total += len(_words(text))
+        counts.append((gold, total))
     densities = [gold / total for gold, total in counts if total]
     return GoldStatistics(
         examples=len(counts),
@@ -220,16 +225,6 @@ def _gold_statistics(examples: Sequence[Example], info: DatasetInfo) -> GoldStat
         mean_density=fmean(densities) if densities else None,
         groups=sum(len(example.groups) for example in examples),
     )
-
-
-def _gold_words(example: Example, info: DatasetInfo) -> tuple[int, int]:
-    """Number of gold words, and of all words that could be gold."""
-    gold = total = 0
-    for number, (text, marked) in enumerate(zip(example.segments, example.rationale or (), strict=True)):
-        if info.rationale_segments is None or number in info.rationale_segments:
-            gold += sum(gold_flags(_words(text), text, marked))
-            total += len(_words(text))
-    return gold, total
 
 
 @lru_cache(maxsize=64)  # consecutive examples often share a document
@@ -244,16 +239,9 @@ def gold_flags(spans: TextSpans, text: str, gold: TextSpans) -> list[bool]:
     [False, True, False]
     """
     gold = merge(gold)
-    ends = [end for _, end in gold]
-    return [_holds_gold(span, text, gold, bisect_right(ends, span[0])) for span in spans]
-
-
-def _holds_gold(span: CharSpan, text: str, gold: TextSpans, first: int) -> bool:
-    """Whether a span overlaps a gold span, from number `first` on, in a character that is not blank."""
-    for number in range(first, len(gold)):
-        start, end = gold[number]
-        if start >= span[1]:
-            return False
-        if text[max(start, span[0]) : min(end, span[1])].strip():
-            return True
-    return False
+    gold_starts, gold_ends = [start for start, _ in gold], [end for _, end in gold]
+    flags: list[bool] = []
+    for start, end in spans:
+        overlapping = gold[bisect_right(gold_ends, start) : bisect_left(gold_starts, end)]
+        flags.append(any(text[max(start, first) : min(end, last)].strip() for first, last in overlapping))
+    return flags

@@ -13,9 +13,8 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from unirex.data.cache import add_entry, cache_folder
+from unirex.data.cache import add_entry, cache_folder, code_digest, content_digest, fingerprint
 from unirex.data.example import DatasetInfo, Example, Rationale, Splits
-from unirex.data.fingerprint import code_digest, content_digest, fingerprint
 from unirex.data.validate import is_collecting
 from unirex.errors import UserError
 from unirex.files import replace_file, write_file
@@ -182,20 +181,20 @@ def read_examples(path: str | Path, rows: range | None = None) -> StoredExamples
 
 def write_examples(path: str | Path, examples: Iterable[Example]) -> None:
     """Write the examples to an Arrow file, batch by batch and atomically."""
-    replace_file(Path(path), lambda draft: _write(draft, examples))
-
-
-def _write(path: Path, examples: Iterable[Example]) -> None:
     import pyarrow
 
     schema = pyarrow.schema([("example", pyarrow.large_binary())])
-    with pyarrow.OSFile(os.fsencode(path), "wb") as sink, pyarrow.ipc.new_file(sink, schema) as writer:
-        for rows in _batches(map(_encode, examples)):
-            # Built from buffers, because `pyarrow.array` would import pandas.
-            bounds = array("q", accumulate(map(len, rows), initial=0))
-            buffers = [None, pyarrow.py_buffer(bounds), pyarrow.py_buffer(b"".join(rows))]
-            column = pyarrow.Array.from_buffers(schema.types[0], len(rows), buffers)
-            writer.write_batch(pyarrow.record_batch([column], schema=schema))
+
+    def write(draft: Path) -> None:
+        with pyarrow.OSFile(os.fsencode(draft), "wb") as sink, pyarrow.ipc.new_file(sink, schema) as writer:
+            for rows in _batches(map(_encode, examples)):
+                # Built from buffers, because `pyarrow.array` would import pandas.
+                bounds = array("q", accumulate(map(len, rows), initial=0))
+                buffers = [None, pyarrow.py_buffer(bounds), pyarrow.py_buffer(b"".join(rows))]
+                column = pyarrow.Array.from_buffers(schema.types[0], len(rows), buffers)
+                writer.write_batch(pyarrow.record_batch([column], schema=schema))
+
+    replace_file(Path(path), write)
 
 
 def _batches(rows: Iterable[bytes]) -> Iterator[list[bytes]]:
@@ -211,14 +210,7 @@ def _batches(rows: Iterable[bytes]) -> Iterator[list[bytes]]:
 
 
 def _encode(example: Example) -> bytes:
-    row = (
-        example.id,
-        example.segments,
-        example.label,
-        example.rationale,
-        example.choices,
-        example.groups,
-    )
+    row = (example.id, example.segments, example.label, example.rationale, example.choices, example.groups)
     return _encode_json(row).encode("utf-8", "surrogatepass")
 
 

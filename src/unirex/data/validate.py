@@ -102,19 +102,17 @@ def remark(place: object, fault: str) -> None:
 
 def check_file(path: Path, *, suffixes: Collection[str]) -> None:
     """Raise a `UserError` unless the path is a file with one of the suffixes."""
-    if exists(path) and path.is_dir():
-        raise UserError(f"{path}: is a folder; give a file in it ({', '.join(suffixes)})")
     if not exists(path):
-        raise UserError(f"{path}: no such file;{_nearest(path)}")
+        folder = path.parent
+        if not (exists(folder) and folder.is_dir()):
+            raise UserError(f"{path}: no such file; nor is there a folder '{folder}'")
+        near = get_close_matches(path.name, sorted(file.name for file in folder.iterdir()), n=1)
+        hint = f"did you mean '{folder / near[0]}'?" if near else f"nothing like it in '{folder}'"
+        raise UserError(f"{path}: no such file; {hint}")
+    if path.is_dir():
+        raise UserError(f"{path}: is a folder; give a file in it ({', '.join(suffixes)})")
     if path.suffix.lower() not in suffixes:
         raise UserError(f"{path}: unsupported suffix '{path.suffix}'; supported: {', '.join(suffixes)}")
-
-
-def _nearest(path: Path) -> str:
-    if not (exists(path.parent) and path.parent.is_dir()):
-        return f" nor is there a folder '{path.parent}'"
-    near = get_close_matches(path.name, sorted(file.name for file in path.parent.iterdir()), n=1)
-    return f" did you mean '{path.parent / near[0]}'?" if near else f" nothing like it in '{path.parent}'"
 
 
 def exists(path: Path) -> bool:

@@ -1,9 +1,9 @@
 """Amazon Review Polarity: title and text of reviews of one or two stars (neg) against four or five (pos).
 
-A target for systems trained on other sentiment data, without rationales (SPEC A2.8). Of the 3 600 000 and
-400 000 reviews, 10 000 are drawn for train and 2000 for dev from train, 2000 for test from test, with the
-same label distribution. A file is read once, and only the sample is held in memory. A review has two
-segments, its title and its content; one of them may be empty. `polarity` describes the files.
+A target for systems trained on other sentiment data, without rationales (spec/data.md#samples). Of the
+3 600 000 and 400 000 reviews, 10 000 are drawn for train and 2000 for dev from train, 2000 for test from
+test, with the same label distribution. A file is read once, and only the sample is held in memory. A review
+has two segments, its title and its content; one of them may be empty. `polarity` describes the files.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ INFO = DatasetInfo(
     task="choice",
     metric="accuracy",
     rationale_segments=(0,),
-    markers=("Q:", "A:"),  # SPEC A2.4
+    markers=("Q:", "A:"),  # spec/data.md#eraser-sets
 )
 FOLDERS = ("cose", "eraser/cose")
 

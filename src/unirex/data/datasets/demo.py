@@ -50,7 +50,14 @@ def load(seed: int = 0) -> Splits:
     """The corpus generated from a seed; no text occurs twice, within or across splits."""
     rng = random.Random(f"demo-{seed}")  # text seeds do not depend on PYTHONHASHSEED
     seen: set[str] = set()
-    return Splits(INFO, {split: _split(split, rng, seen) for split in SIZES})
+    parts: dict[str, list[Example]] = {split: [] for split in SIZES}
+    for split, examples in parts.items():
+        plan = list(schedule(SIZES[split]))
+        rng.shuffle(plan)
+        for index, (construction, label) in enumerate(plan):
+            text, spans = _new_review(construction, label, rng, seen, unseen=split != "train")
+            examples.append(Example(f"demo-{split}-{index}", (text,), label, (spans,)))
+    return Splits(INFO, parts)
 
 
 def schedule(size: int) -> Iterator[tuple[str, str]]:
@@ -77,11 +84,12 @@ class Writer:
 
     def fill(self, pattern: str, positive: bool) -> str:
         """The pattern with every slot filled."""
-        return _SLOT.sub(lambda slot: self.write(slot[1], self._polarity(slot[2], positive)), pattern)
 
-    def _polarity(self, sign: str, positive: bool) -> bool:
-        switched = self.rng.random() < MIXED if sign == "~" else sign == "-"
-        return positive != switched
+        def filling(slot: re.Match[str]) -> str:
+            switched = self.rng.random() < MIXED if slot[2] == "~" else slot[2] == "-"
+            return self.write(slot[1], positive != switched)
+
+        return _SLOT.sub(filling, pattern)
 
 
 def review(construction: str, label: str, rng: random.Random, *, unseen: bool = False) -> str:
@@ -91,7 +99,10 @@ def review(construction: str, label: str, rng: random.Random, *, unseen: bool = 
     facts = rng.sample(rules["fact"], rng.choice((0, 1, 1, 1, 2)))
     sentences = [writer.fill(fact, True) for fact in facts]
     sentences.insert(rng.randint(0, len(sentences)), writer.write(construction, label == "positive"))
-    return _style(" ".join(sentences), rng)
+    text = " ".join(sentences)
+    if rng.random() < 0.15:  # careless writing
+        return text.lower().rstrip(".")
+    return _SENTENCE_START.sub(lambda start: start[1] + start[2] + start[3].upper(), text)
 
 
 def read_gold(marked: str) -> tuple[str, tuple[CharSpan, ...]]:
@@ -105,23 +116,7 @@ def read_gold(marked: str) -> tuple[str, tuple[CharSpan, ...]]:
     return "".join(pieces), tuple(zip(ends[0:-1:2], ends[1::2], strict=True))
 
 
-def _style(text: str, rng: random.Random) -> str:
-    if rng.random() < 0.15:
-        return text.lower().rstrip(".")
-    return _SENTENCE_START.sub(lambda start: start[1] + start[2] + start[3].upper(), text)
-
-
-def _split(name: str, rng: random.Random, seen: set[str]) -> list[Example]:
-    plan = list(schedule(SIZES[name]))
-    rng.shuffle(plan)
-    return [
-        Example(f"demo-{name}-{index}", (text,), label, (spans,))
-        for index, (construction, label) in enumerate(plan)
-        for text, spans in [_fresh(construction, label, rng, seen, unseen=name != "train")]
-    ]
-
-
-def _fresh(
+def _new_review(
     construction: str, label: str, rng: random.Random, seen: set[str], *, unseen: bool
 ) -> tuple[str, tuple[CharSpan, ...]]:
     while True:

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from unirex.data.example import DatasetInfo, Splits
 from unirex.data.formats.eraser import Parts, read_eraser
-from unirex.data.formats.eraser_files import Annotation
 
 INFO = DatasetInfo(
     name="esnli",
@@ -23,8 +22,8 @@ FOLDERS = ("esnli", "e-snli", "eraser/esnli")
 
 def load(folder: Path, *, seed: int = 0) -> Splits:
     """The published splits; `seed` is not used."""
-    return read_eraser(folder, INFO, _compose)
-
-
-def _compose(annotation: Annotation) -> Parts:
-    return Parts(((f"{annotation.id}_premise",), (f"{annotation.id}_hypothesis",)))
+    return read_eraser(
+        folder,
+        INFO,
+        lambda annotation: Parts(((f"{annotation.id}_premise",), (f"{annotation.id}_hypothesis",))),
+    )

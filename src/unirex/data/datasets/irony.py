@@ -1,7 +1,7 @@
 """Irony: tweets that are meant ironically or are not (SemEval 2018, TweetEval's `irony`); no rationales.
 
 2862 / 955 / 784 tweets in the published splits, 48 % of them ironic. A target for systems trained on
-sentiment (SPEC A2). `tweets` describes the files.
+sentiment (spec/data.md#datasets). `tweets` describes the files.
 """
 
 from __future__ import annotations

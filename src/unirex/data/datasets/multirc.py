@@ -9,7 +9,6 @@ from pathlib import Path
 
 from unirex.data.example import DatasetInfo, Splits
 from unirex.data.formats.eraser import Parts, only_document, read_eraser
-from unirex.data.formats.eraser_files import Annotation
 from unirex.data.validate import check_text
 
 INFO = DatasetInfo(
@@ -24,8 +23,8 @@ FOLDERS = ("multirc", "eraser/multirc")
 
 def load(folder: Path, *, seed: int = 0) -> Splits:
     """The published splits; `seed` is not used."""
-    return read_eraser(folder, INFO, _compose)
-
-
-def _compose(annotation: Annotation) -> Parts:
-    return Parts(only_document(annotation), (check_text(annotation.query, column="query"),))
+    return read_eraser(
+        folder,
+        INFO,
+        lambda annotation: Parts(only_document(annotation), (check_text(annotation.query, column="query"),)),
+    )

@@ -1,7 +1,7 @@
 """OffensEval: tweets that offend or do not (OLID, in the form of TweetEval's `offensive`); no rationales.
 
 11 916 / 1324 / 860 tweets in the published splits, 33 % of them offensive. A target for systems trained on
-other hate speech (SPEC A2). `tweets` describes the files.
+other hate speech (spec/data.md#datasets). `tweets` describes the files.
 """
 
 from __future__ import annotations

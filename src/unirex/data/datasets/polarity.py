@@ -22,10 +22,9 @@ from unirex.data.validate import at, check_splits, check_text, is_missing, note_
 from unirex.errors import UserError
 
 LABELS = ("neg", "pos")
-SIZES = (10_000, 2_000, 2_000)  # SPEC A2: train and dev out of train, test out of test
+SIZES = (10_000, 2_000, 2_000)  # spec/data.md#datasets: train and dev out of train, test out of test
 SUFFIXES = (".csv", ".parquet", ".jsonl")
 
-_ESCAPE = re.compile(r'\\(n|")')
 _SHARD = re.compile(r"-\d+-of-(\d+)$")
 
 
@@ -58,7 +57,12 @@ def load_polarity(
     for split, drawn_sizes in (("train", sizes[:2]), ("test", sizes[2:])):  # dev is drawn from train
         reviews = ((review.label, review) for review in _reviews(_files(folder, split), columns))
         drawn += draw(reviews, drawn_sizes, sample=sample, seed=seed, place=f"{folder}: {split}")
-    parts = {name: _examples(part) for name, part in zip(SPLIT_NAMES, drawn, strict=True)}
+    parts: dict[str, list[Example]] = {name: [] for name in SPLIT_NAMES}
+    for examples, part in zip(parts.values(), drawn, strict=True):
+        for review in part:
+            note_place(review.place, review.id)
+            segments = tuple(text.replace("\\n", "\n").replace('\\"', '"') for text in review.texts)
+            examples.append(Example(review.id, segments, review.label))
     with at(folder):
         check_splits(parts)
     return Splits(info, parts)
@@ -114,23 +118,9 @@ def _from_table(path: Path, columns: Sequence[str]) -> Iterator[Review]:
             label = required(row, "label")
             if type(label) is not int or label not in (0, 1):
                 raise UserError(f"'label' must be 0 (negative) or 1 (positive), not {label!r}")
-            texts = tuple(_text(required(row, column), column) for column in columns)
-            yield Review(place, f"{path.stem}-{number}", LABELS[label], texts)
-
-
-def _text(value: object, column: str) -> str:
-    """A text of a table row; it may be empty, as long as another text of the row is not."""
-    return "" if is_missing(value) else check_text(value, column=column)
-
-
-def _examples(reviews: Sequence[Review]) -> list[Example]:
-    examples: list[Example] = []
-    for review in reviews:
-        note_place(review.place, review.id)
-        segments = tuple(_ESCAPE.sub(_unescape, text) for text in review.texts)
-        examples.append(Example(review.id, segments, review.label))
-    return examples
-
-
-def _unescape(escape: re.Match[str]) -> str:
-    return "\n" if escape[1] == "n" else escape[1]
+            texts: list[str] = []
+            for column in columns:
+                text = required(row, column)
+                # It may be empty, as long as another text of the row is not.
+                texts.append("" if is_missing(text) else check_text(text, column=column))
+            yield Review(place, f"{path.stem}-{number}", LABELS[label], tuple(texts))

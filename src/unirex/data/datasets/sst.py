@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
 from reprlib import repr as short
-from typing import Any, NamedTuple
+from typing import Any
 
 from unirex.data.example import SPLIT_NAMES, CharSpan, DatasetInfo, Example, Label, Splits
 from unirex.data.rows import json_object, nonempty, read_lines
@@ -17,8 +17,9 @@ from unirex.errors import UserError, unknown
 
 INFO = DatasetInfo(name="sst", labels=("neg", "pos"), metric="accuracy")
 FOLDERS = ("sst/trees", "sst", "trees")
+SUFFIXES = (".txt", ".jsonl", ".json")  # trees, or records with text, rationale and classification
 NEUTRAL = 2
-GOLD_FROM = 0.5  # SPEC A2.1
+GOLD_FROM = 0.5  # spec/data.md#sst
 
 # ASCII blanks only: a no-break space is inside a word (some leaves hold "8 1/2").
 _WORD = re.compile(r"\S+", re.ASCII)
@@ -29,34 +30,30 @@ _BRACKETS = {"LR": "(", "RR": ")", "LS": "[", "RS": "]", "LC": "{", "RC": "}"}
 PlacedItem = tuple[str, int, Any]  # place, number, tree or record
 
 
-class WeightedText(NamedTuple):
-    """A text with its label (None: neutral) and a weight for each word."""
-
-    label: Label | None
-    text: str
-    weights: list[float]
-
-
 def load(folder: Path, *, seed: int = 0, lowercase: bool = False) -> Splits:
     """The published splits; `seed` is not used. With `lowercase`, all texts are in lower case."""
-    files = {split: _file(Path(folder), split) for split in SPLIT_NAMES}
+    files: dict[str, Path] = {}
+    for split in SPLIT_NAMES:
+        found = [path for suffix in SUFFIXES if (path := Path(folder, f"{split}{suffix}")).is_file()]
+        if not found:
+            raise UserError(f"{folder}: neither {split}.txt (trees) nor {split}.jsonl; sst needs every split")
+        if len(found) > 1:
+            raise UserError(f"{folder}: {found[0].name} and {found[1].name} are both {split}; keep one")
+        files[split] = found[0]
     return Splits(INFO, {split: list(_examples(path, split, lowercase)) for split, path in files.items()})
 
 
-def _file(folder: Path, split: str) -> Path:
-    found = [path for suffix in _READERS if (path := folder / f"{split}{suffix}").is_file()]
-    if not found:
-        raise UserError(f"{folder}: neither {split}.txt (trees) nor {split}.jsonl; sst needs every split")
-    if len(found) > 1:
-        raise UserError(f"{folder}: {found[0].name} and {found[1].name} are both {split}; keep one")
-    return found[0]
-
-
 def _examples(path: Path, split: str, lowercase: bool) -> Iterator[Example]:
-    items, parse = _READERS[path.suffix]
-    for place, number, item in nonempty(items(path), path, unit="text"):
+    trees = path.suffix == ".txt"
+    items = _lines(path) if trees else _records(path)
+    for place, number, item in nonempty(items, path, unit="text"):
         with row_at(place):
-            label, text, weights = parse(item, place)
+            if trees:
+                tree = Tree(item)
+                text, weights = " ".join(tree.words), tree.weights
+                label = None if tree.label == NEUTRAL else INFO.labels[tree.label > NEUTRAL]
+            else:
+                label, text, weights = _parse_record(item, place)
             text = text.lower() if lowercase else text
             if label is not None:
                 name = f"sst-{split}-{number}"
@@ -98,13 +95,8 @@ def _records(path: Path) -> Iterator[PlacedItem]:
         yield f"{path}: record {number}", number, record
 
 
-def _parse_tree(line: Any, _: str) -> WeightedText:
-    tree = Tree(line)
-    label = None if tree.label == NEUTRAL else INFO.labels[tree.label > NEUTRAL]
-    return WeightedText(label, " ".join(tree.words), tree.weights)
-
-
-def _parse_record(item: Any, place: str) -> WeightedText:
+def _parse_record(item: Any, place: str) -> tuple[Label, str, list[float]]:
+    """The label and text of a record, and a weight for each word."""
     record = json_object(item) if isinstance(item, str) else item
     if not isinstance(record, dict):
         raise UserError(
@@ -113,38 +105,29 @@ def _parse_record(item: Any, place: str) -> WeightedText:
     text, label = check_text(record.get("text")), record.get("classification")
     if label not in INFO.labels:
         raise unknown("classification", label, INFO.labels)
-    return WeightedText(label, text, _weights(record.get("rationale"), len(_WORD.findall(text)), place))
-
-
-def _weights(rationale: object, words: int, place: str) -> list[float]:
-    if not isinstance(rationale, list) or not all(map(_is_number, rationale)):
-        raise UserError(f"'rationale' must be a list of numbers, one for each word, not {short(rationale)}")
-    if len(rationale) == words - 1:  # three such are in the published train file (SPEC A2.1)
+    weights, words = record.get("rationale"), len(_WORD.findall(text))
+    if not isinstance(weights, list) or not all(map(_is_number, weights)):
+        raise UserError(f"'rationale' must be a list of numbers, one for each word, not {short(weights)}")
+    if len(weights) == words - 1:  # three such are in the published train file (spec/data.md#sst)
         remark(place, f"rationale has {words - 1} numbers for {words} words; read as 0 for the last word")
-        return [*rationale, 0.0]
-    if len(rationale) != words:
+        weights = [*weights, 0.0]
+    if len(weights) != words:
         raise UserError(
-            f"rationale has {len(rationale)} numbers, but the text has {words} words; give one a word"
+            f"rationale has {len(weights)} numbers, but the text has {words} words; give one a word"
         )
-    return rationale
+    return label, text, weights
 
 
 def _is_number(value: object) -> bool:
     return type(value) in (int, float) and value == value  # neither a bool nor NaN
 
 
-_READERS: dict[str, tuple[Callable[[Path], Iterator[PlacedItem]], Callable[[Any, str], WeightedText]]] = {
-    ".txt": (_lines, _parse_tree),
-    ".jsonl": (_records, _parse_record),
-    ".json": (_records, _parse_record),
-}
-
-
 class Tree:
     """The label of a tree, its words, and for each word the sentiment of the node that explains it as weight.
 
     A node is explanatory if it is a leaf, or if its sentiment |label - 2| / 2 is stronger than that of all
-    nodes below it. A word belongs to the first explanatory node on the path from the root to it (SPEC A2.1).
+    nodes below it. A word belongs to the first explanatory node on the path from the root to it
+    (spec/data.md#sst).
 
     >>> tree = Tree("(3 (2 It) (3 (2 is) (4 (2 great) (3 fun))))")
     >>> tree.label, tree.words, tree.weights
@@ -163,21 +146,23 @@ class Tree:
 
     def _take(self, piece: re.Match[str]) -> int:
         label, word, close = piece.groups()
+        sentiment = abs(int(label or NEUTRAL) - NEUTRAL) / 2
         if close and self._open:
             self._close(*self._open.pop(), self._below.pop())
         elif not label or (self.words and not self._open):
-            raise _misplaced(piece)
+            column = piece.end() - len(piece[0].lstrip()) + 1
+            raise UserError(
+                f"malformed tree at column {column}: unexpected {short(piece[0].strip())}; "
+                "a line is one tree of nodes (label word) or (label node node) with labels 0 to 4"
+            )
         elif word:
-            self._put(word, _sentiment(label))
+            self.words.append(unescape(word))
+            self.weights.append(sentiment)
+            self._below[-1] = max(self._below[-1], sentiment)
         else:
-            self._open.append((_sentiment(label), len(self.words)))
+            self._open.append((sentiment, len(self.words)))
             self._below.append(0.0)
         return int(label or NEUTRAL)
-
-    def _put(self, word: str, sentiment: float) -> None:
-        self.words.append(unescape(word))
-        self.weights.append(sentiment)
-        self._below[-1] = max(self._below[-1], sentiment)
 
     def _close(self, sentiment: float, first: int, below: float) -> None:
         if first == len(self.words):
@@ -194,15 +179,3 @@ def unescape(word: str) -> str:
     ('(', '1/2')
     """
     return _ESCAPE.sub(lambda escape: escape[2] or _BRACKETS[escape[1]], word)
-
-
-def _sentiment(label: str) -> float:
-    return abs(int(label) - NEUTRAL) / 2
-
-
-def _misplaced(piece: re.Match[str]) -> UserError:
-    column = piece.end() - len(piece[0].lstrip()) + 1
-    return UserError(
-        f"malformed tree at column {column}: unexpected {short(piece[0].strip())}; "
-        "a line is one tree of nodes (label word) or (label node node) with labels 0 to 4"
-    )

@@ -1,10 +1,10 @@
 """Stormfront: sentences of a white supremacist forum, hateful or not; no rationales.
 
-A target for systems trained on other hate speech (SPEC A2). The folder holds `annotations_metadata.csv` and
-`all_files/<file_id>.txt`, as published by de Gibert et al. (2018). Of 10 944 sentences, 168 are hateful only
-together with others (`relation`) and 73 could not be judged (`idk/skip`); both are left out and logged. The
-paper's own split was not published, so 9507 not_hate and 1196 hate are split by seed in its proportions,
-7896 : 978 : 1998, with the same label distribution.
+A target for systems trained on other hate speech (spec/data.md#datasets). The folder holds
+`annotations_metadata.csv` and `all_files/<file_id>.txt`, as published by de Gibert et al. (2018). Of 10 944
+sentences, 168 are hateful only together with others (`relation`) and 73 could not be judged (`idk/skip`);
+both are left out and logged. The paper's own split was not published, so 9507 not_hate and 1196 hate are
+split by seed in its proportions, 7896 : 978 : 1998, with the same label distribution.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ INFO = DatasetInfo(name="stormfront", labels=("not_hate", "hate"), metric="binar
 FOLDERS = ("stormfront",)
 LABELS = {"noHate": "not_hate", "hate": "hate"}
 LEFT_OUT = ("relation", "idk/skip")
-PROPORTIONS = (7896, 978, 1998)  # SPEC A2: train, dev, test
+PROPORTIONS = (7896, 978, 1998)  # spec/data.md#datasets: train, dev, test
 
 _NAME = re.compile(r"[\w-]+")  # of a text file, without its suffix; cannot lead out of the folder
 
@@ -41,16 +41,6 @@ def load(folder: Path, *, seed: int = 0) -> Splits:
     """
     table = folder / "annotations_metadata.csv"
     check_file(table, suffixes=(".csv",))
-    placed = _placed_examples(table)
-    check_ids((place, example.id) for place, example in placed)
-    _, dev, test = (count / sum(PROPORTIONS) for count in PROPORTIONS)
-    with at(table):
-        parts = stratified_split([example for _, example in placed], dev=dev, test=test, seed=seed)
-        check_splits(parts)
-    return Splits(INFO, parts)
-
-
-def _placed_examples(table: Path) -> list[tuple[str, Example]]:
     placed: list[tuple[str, Example]] = []
     left_out: Counter[str] = Counter()
     for place, row in read_rows(table):
@@ -61,11 +51,15 @@ def _placed_examples(table: Path) -> list[tuple[str, Example]]:
                 continue
             if label not in LABELS:
                 raise unknown("label", label, (*LABELS, *LEFT_OUT))
-            placed.append((place, Example(name, (_text(table.parent, name),), LABELS[label])))
-    if left_out:
-        counts = ", ".join(f"{count} {label}" for label, count in left_out.items())
-        log.info("%s: left out: %s", table, counts)  # not a fault of the file: the paper does so too
-    return placed
+            placed.append((place, Example(name, (_text(folder, name),), LABELS[label])))
+    if left_out:  # not a fault of the file: the paper leaves them out too
+        log.info("%s: left out: %s", table, ", ".join(f"{n} {label}" for label, n in left_out.items()))
+    check_ids((place, example.id) for place, example in placed)
+    _, dev, test = (count / sum(PROPORTIONS) for count in PROPORTIONS)
+    with at(table):
+        parts = stratified_split([example for _, example in placed], dev=dev, test=test, seed=seed)
+        check_splits(parts)
+    return Splits(INFO, parts)
 
 
 def _text(folder: Path, name: str) -> str:

@@ -19,20 +19,16 @@ FILES = {"train": "train", "dev": "val", "test": "test"}
 
 def load_tweets(folder: Path, info: DatasetInfo, *, mapping: Sequence[str]) -> Splits:
     """The tweets of a task; `mapping` are the class names that `mapping.txt` must have."""
-    _check_mapping(folder / "mapping.txt", mapping)
-    parts = {split: _part(folder, name, info.labels) for split, name in FILES.items()}
-    with at(folder):
-        check_splits(parts)
-    return Splits(info, parts)
-
-
-def _check_mapping(path: Path, names: Sequence[str]) -> None:
-    """Raise a `UserError` if the folder is of another task, or its classes are numbered differently."""
-    expected = [f"{number} {name}" for number, name in enumerate(names)]
+    path = folder / "mapping.txt"
+    expected = [f"{number} {name}" for number, name in enumerate(mapping)]
     found = [" ".join(line.split()) for line in _lines(path) if line.strip()]
     if found != expected:
         shown = f"says {', '.join(found)!r}, not {', '.join(expected)!r}"
         raise UserError(f"{path}: {shown}; this is the folder of another task")
+    parts = {split: _part(folder, name, info.labels) for split, name in FILES.items()}
+    with at(folder):
+        check_splits(parts)
+    return Splits(info, parts)
 
 
 def _part(folder: Path, name: str, labels: Sequence[Label]) -> list[Example]:
@@ -43,22 +39,20 @@ def _part(folder: Path, name: str, labels: Sequence[Label]) -> list[Example]:
             f"{texts}: {len(tweets)} lines, but {numbers.name} has {len(classes)}; "
             "line N of one goes with line N of the other, so get both files again"
         )
+    known = {str(number): label for number, label in enumerate(labels)}
     examples: list[Example] = []
-    for number, (tweet, class_number) in enumerate(zip(tweets, classes, strict=True), 1):
-        with row_at(f"{texts}:{number}"):
-            label = _label(class_number.strip(), labels, f"{numbers.name}:{number}")
-            note_place(f"{texts}:{number}", f"{name}-{number}")
-            examples.append(Example(f"{name}-{number}", (check_text(tweet, column="the tweet"),), label))
+    for number, (tweet, line) in enumerate(zip(tweets, classes, strict=True), 1):
+        place, found = f"{texts}:{number}", line.strip()
+        with row_at(place):
+            if found not in known:
+                where = f"{numbers.name}:{number}"
+                raise UserError(f"its label is {found!r} ({where}); it must be one of {', '.join(known)}")
+            note_place(place, f"{name}-{number}")
+            segments = (check_text(tweet, column="the tweet"),)
+            examples.append(Example(f"{name}-{number}", segments, known[found]))
     return examples
 
 
 def _lines(path: Path) -> list[str]:
     check_file(path, suffixes=(".txt",))
     return [line.removesuffix("\n").removesuffix("\r") for line in read_lines(path)]
-
-
-def _label(class_number: str, labels: Sequence[Label], place: str) -> Label:
-    known = {str(number): label for number, label in enumerate(labels)}
-    if class_number not in known:
-        raise UserError(f"its label is {class_number!r} ({place}); it must be one of {', '.join(known)}")
-    return known[class_number]

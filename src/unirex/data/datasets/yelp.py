@@ -1,8 +1,8 @@
 """Yelp Review Polarity: reviews of one or two stars (neg) against three or four (pos); no rationales.
 
-A target for systems trained on other sentiment data (SPEC A2.8). Of the 560 000 and 38 000 reviews, 10 000
-are drawn for train and 2000 for dev from train, 2000 for test from test, with the same label distribution.
-`polarity` describes the files.
+A target for systems trained on other sentiment data (spec/data.md#samples). Of the 560 000 and 38 000
+reviews, 10 000 are drawn for train and 2000 for dev from train, 2000 for test from test, with the same label
+distribution. `polarity` describes the files.
 """
 
 from __future__ import annotations
