@@ -16,7 +16,6 @@ from unirex.cli.command import (
     called_parser,
     command_module,
     nearest_option,
-    option_names,
     positionals_first,
 )
 from unirex.errors import UserError, one_line
@@ -96,4 +95,5 @@ def known_options(arguments: Sequence[str]) -> list[str]:
     """Names of the options of the command that is called; of `train` if none is."""
     if called_command(COMMANDS, arguments) is None:
         arguments = ["train"]
-    return option_names(called_parser(build_parser(arguments), arguments))
+    actions = called_parser(build_parser(arguments), arguments)._actions
+    return [option.lstrip("-") for action in actions for option in action.option_strings]

@@ -14,6 +14,11 @@ from importlib import import_module
 
 from jsonargparse import ArgumentParser, Namespace
 
+from unirex.errors import UserError
+
+AddOptions = Callable[[ArgumentParser, Sequence[str]], None]
+Run = Callable[[Namespace], int]
+
 
 @dataclass(frozen=True, slots=True)
 class Command:
@@ -27,8 +32,8 @@ class Command:
     """
 
     about: str
-    options: Callable[[ArgumentParser, Sequence[str]], None]
-    run: Callable[[Namespace], int]
+    options: AddOptions
+    run: Run
 
 
 def command_module(name: str, about: str) -> Command:
@@ -39,6 +44,20 @@ def command_module(name: str, about: str) -> Command:
         options=lambda parser, arguments: import_module(path).options(parser, arguments),
         run=lambda options: import_module(path).run(options),
     )
+
+
+def sub_commands(name: str, commands: Mapping[str, Command]) -> tuple[AddOptions, Run]:
+    """`options` and `run` of the command `name`, which has sub-commands and nothing else."""
+
+    def options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
+        add_commands(parser, commands, arguments, dest="action")
+
+    def run(options: Namespace) -> int:
+        if options.action is None:
+            raise UserError(f"{name} needs to know what to do: unirex {name} {' | '.join(commands)}")
+        return commands[options.action].run(options[options.action])
+
+    return options, run
 
 
 def add_commands(
@@ -65,11 +84,6 @@ def called_parser(parser: ArgumentParser, arguments: Sequence[str]) -> ArgumentP
     choices = parser._subcommands_action.choices if parser._subcommands_action else {}
     name = called_command(choices, arguments)
     return called_parser(choices[name], arguments) if name else parser
-
-
-def option_names(parser: ArgumentParser) -> list[str]:
-    """Every option of a parser, without its dashes."""
-    return [option.lstrip("-") for action in parser._actions for option in action.option_strings]
 
 
 def nearest_option(message: str, known: Sequence[str]) -> str:

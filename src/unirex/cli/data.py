@@ -17,30 +17,18 @@ from rich.console import Console
 from rich.table import Table
 
 from unirex.cli import inputs
-from unirex.cli.command import Command, add_commands
+from unirex.cli.command import Command, sub_commands
 from unirex.data.catalogue import catalogue, entry
 from unirex.data.example import SPLIT_NAMES, Example, Splits
 from unirex.data.formats import find_format
 from unirex.data.load import DATASETS, as_columns, load_records
 from unirex.data.statistics import TokenCounter, statistics
-from unirex.data.validate import Problems, collecting, exists
+from unirex.data.validate import collecting, exists
 from unirex.errors import UserError, unknown
 from unirex.files import write_file
 
 FOLDER = "data"  # where downloads go by default
 AGREEMENT = ("split", "texts", "words", "annotators", "Krippendorff's α", "Fleiss' κ", "pairwise F1")
-
-
-def options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
-    """The sub-commands."""
-    add_commands(parser, ACTIONS, arguments, dest="action")
-
-
-def run(options: Namespace) -> int:
-    """Run the sub-command that is called."""
-    if options.action is None:
-        raise UserError(f"data needs to know what to do: unirex data {' | '.join(ACTIONS)}")
-    return ACTIONS[options.action].run(options[options.action])
 
 
 def _source_options(parser: ArgumentParser, arguments: Sequence[str], *, seed: int | None = 0) -> None:
@@ -77,7 +65,7 @@ def _stats(options: Namespace) -> int:
     if options.json:
         print(inputs.as_json(numbers.to_dict()))
     else:
-        from unirex.report.data_statistics import statistics_table
+        from unirex.report.dataset import statistics_table
 
         Console().print(statistics_table(numbers))
     return 0
@@ -110,12 +98,17 @@ def _check(options: Namespace) -> int:
     from unirex.report.markup import printable
 
     as_columns(options.columns)  # a mistake there is one of the command line, not of the data
+    data = None
     with collecting() as problems:
-        data = _load_or_note(options, problems)
-    if data is not None:
-        for fault in faults(data, problems.places):
-            placed = ": " in fault.partition(", example")[0]
-            problems.append(fault if placed else f"{options.source}: {fault}")
+        try:
+            data = _load(options)
+        except UserError as error:
+            if not problems and not _is_there(options):
+                raise  # a mistake of the command line, too
+            problems.append(str(error))
+    for fault in () if data is None else faults(data, problems.places):
+        placed = ": " in fault.partition(", example")[0]
+        problems.append(fault if placed else f"{options.source}: {fault}")
     for problem in problems:
         print(printable(problem))
     if problems:
@@ -123,17 +116,6 @@ def _check(options: Namespace) -> int:
         return 1
     print(f"no problems in {sum(map(len, data.values()) if data else ())} examples")
     return 0
-
-
-def _load_or_note(options: Namespace, problems: Problems) -> Splits | None:
-    """The dataset; or None, and one more problem, if what was read does not make one."""
-    try:
-        return _load(options)
-    except UserError as error:
-        if not problems and not _is_there(options):
-            raise  # a mistake of the command line, too
-        problems.append(str(error))
-        return None
 
 
 def _is_there(options: Namespace) -> bool:
@@ -152,7 +134,7 @@ def _show_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
 
 
 def _show(options: Namespace) -> int:
-    from unirex.report.data_examples import example_page, render_example
+    from unirex.report.dataset import example_page, render_example
 
     if options.html:
         inputs.check_new(options.html)
@@ -175,16 +157,11 @@ def _chosen(data: Splits, options: Namespace) -> Sequence[Example]:
     if options.number < 1:
         raise UserError(f"number {options.number}: must be at least 1.")
     examples = data[options.split]
-    if options.ids is not None:
-        return _by_ids(examples, options)
-    order = list(range(len(examples)))
-    if options.seed is not None:
-        random.Random(options.seed).shuffle(order)
-    return [examples[index] for index in order[: options.number]]
-
-
-def _by_ids(examples: Sequence[Example], options: Namespace) -> list[Example]:
-    """The examples with these ids, in the order they are named."""
+    if options.ids is None:
+        order = list(range(len(examples)))
+        if options.seed is not None:
+            random.Random(options.seed).shuffle(order)
+        return [examples[index] for index in order[: options.number]]
     known = {example.id: example for example in examples}
     # An id may itself contain a comma.
     ids = [options.ids] if options.ids in known else [name.strip() for name in options.ids.split(",")]
@@ -314,3 +291,4 @@ ACTIONS = {
     "download": Command("Fetch a public dataset.", _download_options, _download),
     "cache": Command("Show or clear what is kept of parsed and encoded data.", _cache_options, _cache),
 }
+options, run = sub_commands("data", ACTIONS)

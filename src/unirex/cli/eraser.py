@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from jsonargparse import ArgumentParser, Namespace
 
-from unirex.cli.command import Command, add_commands
+from unirex.cli.command import Command, sub_commands
 from unirex.cli.inputs import as_json, check_new, root_option
 from unirex.errors import UserError
 from unirex.files import write_file
@@ -23,17 +24,17 @@ if TYPE_CHECKING:
 POSITIVE = "positive"
 NAMES = ("movies", "cose", "multirc", "esnli")  # datasets of ERASER that are known by name
 
-
-def options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
-    """The sub-commands."""
-    add_commands(parser, ACTIONS, arguments, dest="action")
-
-
-def run(options: Namespace) -> int:
-    """Run the sub-command that is called."""
-    if options.action is None:
-        raise UserError(f"eraser needs to know what to do: unirex eraser {' | '.join(ACTIONS)}")
-    return ACTIONS[options.action].run(options[options.action])
+# What the table of scores shows, and under which titles.
+HARD = {"token_prf": "tokens", "rationale_prf": "spans, exact"}
+SOFT = {"token_soft_metrics": "tokens", "sentence_soft_metrics": "sentences"}
+CLASSES = {
+    "comprehensiveness": "comprehensiveness",
+    "sufficiency": "sufficiency",
+    "comprehensiveness_aopc": "comprehensiveness, AOPC",
+    "sufficiency_aopc": "sufficiency, AOPC",
+    "tokens_to_flip": "tokens to flip, share",
+}
+TitledRow = tuple[str, Iterable[float | None]]
 
 
 def _gold_options(parser: ArgumentParser, *, required: bool) -> None:
@@ -178,7 +179,6 @@ def _score_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
 def _score(options: Namespace) -> int:
     from unirex.eraser.metrics import AOPC_THRESHOLDS
     from unirex.eraser.score import score
-    from unirex.eraser.score_table import score_table
     from unirex.report.markup import printable
 
     scores = score(
@@ -195,8 +195,52 @@ def _score(options: Namespace) -> int:
     return 0
 
 
+def score_table(scores: Mapping[str, Any]) -> str:
+    """The main scores as text: a section for each kind of rationale and one for the classes.
+
+    >>> micro, macro = {"p": 1.0, "r": 0.5, "f1": 2 / 3}, {"p": 0.5, "r": 0.5, "f1": 0.5}
+    >>> print(score_table({"token_prf": {"instance_micro": micro, "instance_macro": macro}}))
+    hard rationales      P      R     F1
+    tokens, micro    1.000  0.500  0.667
+    tokens, macro    0.500  0.500  0.500
+    """
+    hard: list[TitledRow] = []
+    for name, title in HARD.items():
+        for average in ("micro", "macro") if name in scores else ():
+            hard.append((f"{title}, {average}", scores[name][f"instance_{average}"].values()))
+    for overlap in scores.get("iou_scores", ()):
+        for average in ("micro", "macro"):
+            hard.append((f"overlap of {overlap['threshold']:g}, {average}", overlap[average].values()))
+    soft = [(title, scores[name].values()) for name, title in SOFT.items() if name in scores]
+    classes: list[TitledRow] = []
+    given = scores.get("classification_scores")
+    if given:
+        classes.append(("accuracy", [given["accuracy"]]))
+        if given["prf"] is not None:
+            classes.append(("macro F1", [given["prf"]["macro avg"]["f1-score"]]))
+        classes += [(title, [given[name]]) for name, title in CLASSES.items() if given[name] is not None]
+    sections = (
+        _section(["hard rationales", "P", "R", "F1"], hard),
+        _section(["soft rationales", "AUPRC", "AP", "ROC"], soft),
+        _section(["classes", ""], classes),
+    )
+    return "\n\n".join(filter(None, sections))
+
+
+def _section(heads: Sequence[str], rows: Sequence[TitledRow]) -> str:
+    """Rows aligned under the heads; empty without rows."""
+    from unirex.report.grid import MISSING, Cell, Grid, Head
+
+    body = []
+    for title, values in rows:
+        texts = (MISSING if value is None or isnan(value) else f"{value:.3f}" for value in values)
+        body.append([Cell(title), *map(Cell, texts)])
+    return Grid(list(map(Head, heads)), body).text() if body else ""
+
+
 ACTIONS = {
     "export": Command("Write the records of an evaluation as a submission.", _export_options, _export),
     "check": Command("Find every fault of a submission.", _check_options, _check),
     "score": Command("Score a submission by ERASER's own definitions.", _score_options, _score),
 }
+options, run = sub_commands("eraser", ACTIONS)

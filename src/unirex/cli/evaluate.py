@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from jsonargparse import ArgumentParser, Namespace
 
 from unirex.cli import inputs
-from unirex.config import RANDOM_DRAWS, read_settings
+from unirex.config import EVALUATION_BATCH_SIZE, RANDOM_DRAWS, read_settings
 from unirex.data.load import DATASETS
 from unirex.errors import UserError
 from unirex.files import Progress, tracked
@@ -30,7 +30,7 @@ def options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     inputs.dataset_options(parser)
     add("--split", type=str, default="test", help="train, dev, test, or all: every row, read as a stream")
     _measuring_options(parser)
-    add("--batch_size", type=int, default=128, help="texts at once")
+    add("--batch_size", type=int, default=EVALUATION_BATCH_SIZE, help="texts at once")
     add("--records", type=str, nargs="+", default=["jsonl", "parquet"], help="formats of the records")
     add("--out", type=str, help="folder for records and metrics (default: in the run)")
     inputs.threads_option(parser)
@@ -101,7 +101,11 @@ def _evaluate_system(options: Namespace) -> int:
 
     system = inputs.load_system(options)
     examples = inputs.first_examples(inputs.selected_examples(options), options.number)
-    folder = Path(options.out or _home(system, options) / "evaluation" / evaluation_name(options))
+    folder = Path(options.out or evaluation_folder(system, options))
+    # The run and the data are kept with the evaluation in case its folder is moved.
+    settings = Path(options.run or options.model) / "settings.yaml"
+    trained = read_settings(str(settings)) if settings.is_file() else {}
+    data = {"name": Path(options.data).stem, "split": options.split, "number": options.number}
     with Progress("evaluating", **inputs.progress_size(examples, options.data, options.number)) as progress:
         summary = evaluate_to(
             folder,
@@ -115,21 +119,17 @@ def _evaluate_system(options: Namespace) -> int:
             target=options.target,
             batch_size=options.batch_size,
             formats=options.records,
-            about=_about(options),
+            about={"data": data, "run": trained},
             advance=progress.advance,
         )
     return _show(summary, f"records and metrics in {folder}")
 
 
-def _home(system: System, options: Namespace) -> Path:
-    """The folder to keep evaluations in: the run's, but never that of a third-party classifier."""
-    if system.wrapped:
-        return Path("runs", system.name.partition(" + ")[0].replace("/", "--"))
-    return Path(options.run or options.model)
-
-
-def evaluation_name(options: Namespace) -> str:
-    """A folder name that tells evaluations with different settings apart."""
+def evaluation_folder(system: System, options: Namespace) -> Path:
+    """A folder in that of the run, with a name that tells evaluations with different settings apart."""
+    home = Path(options.run or options.model)
+    if system.wrapped:  # nothing is written to the folder of a third-party classifier
+        home = Path("runs", system.name.partition(" + ")[0].replace("/", "--"))
     reading = [f"{key}-{value}" for key, value in options.data_options.items()]
     reading += [options.annotators] if options.annotators != "union" else []
     reading += [f"seed-{options.data_seed}"] if options.data_seed else []
@@ -143,15 +143,7 @@ def evaluation_name(options: Namespace) -> str:
         options.budgets and "k" + "-".join(f"{budget:g}" for budget in options.budgets),
     ]
     parts = [Path(options.data).stem, *reading, *measuring]
-    return "-".join(str(part) for part in parts if part)
-
-
-def _about(options: Namespace) -> dict[str, object]:
-    """The run and the data, kept with the evaluation in case its folder is moved."""
-    path = Path(options.run or options.model) / "settings.yaml"
-    trained = read_settings(str(path)) if path.is_file() else {}
-    data = {"name": Path(options.data).stem, "split": options.split, "number": options.number}
-    return {"data": data, "run": trained}
+    return home / "evaluation" / "-".join(str(part) for part in parts if part)
 
 
 def _evaluate_records(options: Namespace) -> int:

@@ -61,7 +61,10 @@ def run(options: Namespace) -> int:
         examples = list(examples)  # they are written beside their explanations
     source = options.file or options.data
     size = inputs.progress_size(examples, source, options.number)
-    shown = not options.texts and not _prints_on_terminal(options)
+    # A bar would stand among the explanations if both are on the same terminal.
+    to_file = options.out or options.html or options.label_studio
+    on_terminal = not to_file and sys.stdout.isatty() and sys.stderr.isatty()
+    shown = not options.texts and not on_terminal
     with Progress("explaining", **size, shown=shown) as progress:
         explanations = system.explain_all(
             inputs.with_known_labels(system, examples, source),
@@ -105,7 +108,10 @@ def _check(options: Namespace) -> None:
             if not (options.file and name == "columns"):
                 raise UserError(f"--{name} is for --data; it has no effect on texts and --file.")
     if options.label_studio:
-        _check_tasks_target(Path(options.label_studio))
+        path = Path(options.label_studio)
+        if path.suffix != ".json":
+            raise UserError(f"{path}: tasks for Label Studio are JSON; give a name that ends in .json.")
+        inputs.check_new(path.with_suffix(".xml"))  # the project's setup
     if options.pair and not options.texts:
         raise UserError(
             "--pair is for texts on the command line; of a file name two columns: --columns.text a,b"
@@ -117,13 +123,6 @@ def _check(options: Namespace) -> None:
     for target in (options.html, options.out, options.label_studio):
         if target:
             inputs.check_new(target)
-
-
-def _check_tasks_target(path: Path) -> None:
-    """Tasks are a `.json` file; the project's setup is written to an `.xml` beside it."""
-    if path.suffix != ".json":
-        raise UserError(f"{path}: tasks for Label Studio are JSON; give a name that ends in .json.")
-    inputs.check_new(path.with_suffix(".xml"))
 
 
 def _examples(options: Namespace, system: System) -> Iterable[Example]:
@@ -138,26 +137,15 @@ def _examples(options: Namespace, system: System) -> Iterable[Example]:
         return inputs.first_examples(inputs.selected_examples(options), options.number)
     from unirex.system import as_example
 
-    size = _texts_per_example(options, system)
+    trained = system.model.config.built_layout().segments
+    if options.pair and trained not in (None, 2):
+        raise UserError(f"--pair: this system was trained on other examples; texts at a time: {trained}.")
+    size = trained or (2 if options.pair else 1)
     if len(options.texts) % size:
         raise UserError(f"this system reads {size} texts at a time, but there are {len(options.texts)}.")
     groups = (tuple(options.texts[start : start + size]) for start in range(0, len(options.texts), size))
     choices = {} if options.choices is None else {"choices": options.choices}
     return [as_example({"segments": group, **choices}, number) for number, group in enumerate(groups)]
-
-
-def _texts_per_example(options: Namespace, system: System) -> int:
-    """How many texts belong together: as the system was trained, else one, or two with --pair."""
-    trained = system.model.config.built_layout().segments
-    if options.pair and trained not in (None, 2):
-        raise UserError(f"--pair: this system was trained on other examples; texts at a time: {trained}.")
-    return trained or (2 if options.pair else 1)
-
-
-def _prints_on_terminal(options: Namespace) -> bool:
-    """Whether a progress bar would stand among the explanations on the same terminal."""
-    to_file = options.out or options.html or options.label_studio
-    return not to_file and sys.stdout.isatty() and sys.stderr.isatty()
 
 
 def _put(options: Namespace, examples: Iterable[Example], explanations: Iterable[Explanation]) -> str:

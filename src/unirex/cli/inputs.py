@@ -15,7 +15,7 @@ from jsonargparse import ArgumentParser, Namespace
 
 from unirex.data.example import Example, Label, Splits
 from unirex.data.formats import Format
-from unirex.data.formats.annotators import Aggregation
+from unirex.data.formats.annotation import Aggregation
 from unirex.data.load import DATASETS, load_dataset, load_records, stream_records
 from unirex.data.rationales import RationaleFormat
 from unirex.data.rows import estimate_row_count
@@ -214,29 +214,22 @@ def with_known_labels(system: System, examples: Iterable[Example], source: str) 
     """The examples, once their labels are known to be the system's; a list is checked as a whole."""
     if not system.wrapped:  # our own systems check labels themselves
         return examples
-    if isinstance(examples, Sequence):
-        _check_labels(system, distinct_labels(examples), source)
-        return examples
-    return (_checked(system, example, source) for example in examples)
-
-
-def _checked(system: System, example: Example, source: str) -> Example:
-    _check_labels(system, distinct_labels([example]), source)
-    return example
-
-
-def _check_labels(system: System, labels: Sequence[Label], source: str) -> None:
-    """A third-party classifier has its own names for the classes; the data must use the same."""
     known = {(type(label), label) for label in system.labels}  # 1 and True are different labels
-    if any((type(label), label) not in known for label in labels):
-        raise UserError(
-            f"{source}: has labels {_listed(labels)}, but those of the model are {_listed(system.labels)}; "
-            """name the model's classes in their order as the data does: --labels '["first", "second"]'"""
-        )
 
+    def checked(part: Sequence[Example]) -> Sequence[Example]:
+        """A third-party classifier has its own names for the classes; the data must use the same."""
+        labels = distinct_labels(part)
+        if any((type(label), label) not in known for label in labels):
+            given, needed = (", ".join(map(repr, names)) for names in (labels, system.labels))
+            raise UserError(
+                f"{source}: has labels {given}, but those of the model are {needed}; name the model's "
+                """classes in their order as the data does: --labels '["first", "second"]'"""
+            )
+        return part
 
-def _listed(labels: Iterable[Label]) -> str:
-    return ", ".join(map(repr, labels))
+    if isinstance(examples, Sequence):
+        return checked(examples)
+    return (checked([example])[0] for example in examples)
 
 
 def distinct_labels(examples: Iterable[Example]) -> list[Label]:

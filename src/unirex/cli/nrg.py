@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import get_args
 
@@ -65,50 +66,38 @@ def run(options: Namespace) -> int:
     """Print the gains of a table of methods, or of one of the paper's tables."""
     if (options.table is None) == (options.paper is None):
         raise UserError("nrg needs a table of methods or --paper DATASET, one of the two.")
-    reports = [_paper_report(options)] if options.paper else _file_reports(options)
+    reports = list(_reports(options))
     if options.json:
         print(as_json([asdict(report) for report in reports]))
     else:
-        print("\n\n".join(_text(report) for report in reports))
+        print("\n\n".join(map(_text, reports)))
     return 0
 
 
-def _paper_report(options: Namespace) -> GainReport:
-    name = options.paper
-    chance = options.chance if options.chance is not None else published.CHANCE.get(name)
-    rows = published.values(name)
-    gains = _gains(rows, options, performance=published.PERFORMANCE[name], chance=chance)
-    notes = warnings_of(gains, missing=options.missing)
-    return GainReport(name, gains, notes, published.disagreements(name), published.caveats(name))
-
-
-def _file_reports(options: Namespace) -> list[GainReport]:
-    reports = []
-    for dataset, rows in read_tables(Path(options.table)).items():
-        performance = None if options.performance else _performance(rows, options.table)
-        gains = _gains(rows, options, performance=performance, chance=options.chance)
-        reports.append(GainReport(dataset, gains, warnings_of(gains, missing=options.missing)))
-    return reports
-
-
-def _gains(
-    rows: Mapping[str, Mapping[str, float]],
-    options: Namespace,
-    *,
-    performance: str | None,
-    chance: float | None,
-) -> dict[str, Gains]:
-    """The gains by method; `performance` is the metric of TNRG if none is named by option."""
-    return relative_gain(
-        rows,
+def _reports(options: Namespace) -> Iterator[GainReport]:
+    """The report of the paper's table, or of each dataset in a file."""
+    gains_of = partial(
+        relative_gain,
         faithfulness=options.faithfulness,
         plausibility=options.plausibility,
-        performance=options.performance or [performance],
         weights=options.weights,
         gate=options.gate,
-        chance=chance,
         missing=options.missing,
     )
+    name = options.paper
+    if name:
+        rows = published.values(name)
+        chance = options.chance if options.chance is not None else published.CHANCE.get(name)
+        gains = gains_of(
+            rows, performance=options.performance or [published.PERFORMANCE[name]], chance=chance
+        )
+        notes = warnings_of(gains, missing=options.missing)
+        yield GainReport(name, gains, notes, published.disagreements(name), published.caveats(name))
+        return
+    for dataset, rows in read_tables(Path(options.table)).items():
+        performance = options.performance or [_performance(rows, options.table)]
+        gains = gains_of(rows, performance=performance, chance=options.chance)
+        yield GainReport(dataset, gains, warnings_of(gains, missing=options.missing))
 
 
 def _performance(rows: Mapping[str, Mapping[str, float]], source: str) -> str:

@@ -24,7 +24,20 @@ def options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     parser.add_argument("--config", action="config", help="settings as a YAML file")
     _run_options(parser)
     parser.add_class_arguments(Config)
-    parser.set_defaults(_method_defaults(arguments))
+    # The method decides the defaults, so the arguments are searched for it before they are parsed.
+    given = _checked_file(_value_of("--config", arguments))
+    method = _value_of("--method", arguments) or given.get("method") or METHOD
+    group = family(method)
+    table = yaml.safe_load(_value_of(f"--{group}", arguments) or "{}")
+    in_table = table.get("variant") if isinstance(table, dict) else None
+    variant = _value_of(f"--{group}.variant", arguments) or in_table
+    if variant:
+        check_variant(method, given, {group: {"variant": variant}})
+    diff = method_diff(method, {group: {"variant": variant}} if variant else given)
+    extractor = _value_of("--extractor", arguments) or given.get("extractor", diff["extractor"])
+    if diff["extractor"] != extractor_name(extractor):
+        diff.pop("extractor_options", None)  # `resolve` keeps those the other extractor knows
+    parser.set_defaults(flat(diff, keep=("extractor_options",)))
 
 
 def run(options: Namespace) -> int:
@@ -70,23 +83,6 @@ def _run_options(parser: ArgumentParser) -> None:
         "--stages", type=str, help="folder for the stages of fresh and l2e, to share them (default: in --out)"
     )
     inputs.threads_option(parser)
-
-
-def _method_defaults(arguments: Sequence[str]) -> dict[str, Any]:
-    """The settings of the method, by option; it is needed before parsing, so the arguments are searched."""
-    given = _checked_file(_value_of("--config", arguments))
-    method = _value_of("--method", arguments) or given.get("method") or METHOD
-    group = family(method)
-    table = yaml.safe_load(_value_of(f"--{group}", arguments) or "{}")
-    in_table = table.get("variant") if isinstance(table, dict) else None
-    variant = _value_of(f"--{group}.variant", arguments) or in_table
-    if variant:
-        check_variant(method, given, {group: {"variant": variant}})
-    diff = method_diff(method, {group: {"variant": variant}} if variant else given)
-    extractor = _value_of("--extractor", arguments) or given.get("extractor", diff["extractor"])
-    if diff["extractor"] != extractor_name(extractor):
-        diff.pop("extractor_options", None)  # `resolve` keeps those the other extractor knows
-    return flat(diff, keep=("extractor_options",))
 
 
 def _checked_file(path: str | None) -> dict[str, Any]:
