@@ -15,8 +15,8 @@ from unirex.encoding.gold import check_fraction, gold_share
 from unirex.errors import UserError, one_line
 from unirex.objectives import Objectives
 
-BUDGETS = (1, 5, 10, 20, 50)  # sizes of a rationale in per cent of the tokens, SPEC 0
-RANDOM_DRAWS = 5  # of random scores, the floor of an evaluation: SPEC D10
+BUDGETS = (1, 5, 10, 20, 50)  # sizes of a rationale in per cent of the tokens, spec/README.md#notation
+RANDOM_DRAWS = 5  # of random scores, the floor of an evaluation: spec/metrics.md#critiques-to-keep-in-mind
 EVALUATION_BATCH_SIZE = 128  # the more, the better the views of the texts can be sorted by length
 RESOLVED = ("encoder", "pooling", "max_length", "rationale_segments")  # saved as what they became
 TRAINING_ONLY = ("training", "sgt", "l2e", "fresh", "a2r", "seed")  # not saved with a system
@@ -44,26 +44,26 @@ class Training:
         gold_seed: draws which examples keep their gold; null: the seed of the run.
         patience: stop after so many epochs without a better dev score.
         optimizer: `adamw`, or `unirex` as the released code (beta2 .98, no bias correction).
-        dropout: false switches it off, as the released code did by mistake (SPEC A11 D-2).
+        dropout: false switches it off, as the released code did by mistake (spec/known-errors.md#d-2).
         precision: passed to Lightning.
         accelerator: passed to Lightning.
         devices: passed to Lightning.
         strategy: passed to Lightning.
     """
 
-    epochs: int = 10  # SPEC A7
-    batch_size: int = 32  # SPEC A7
+    epochs: int = 10  # spec/training.md#protocol
+    batch_size: int = 32  # spec/training.md#protocol
     max_batches: int | None = None
     accumulate: int = 1
     learning_rate: float | None = None
-    weight_decay: float = 0.0  # SPEC A7
-    warmup: float = 0.1  # SPEC A7
-    clip: float = 0.0  # SPEC A7
+    weight_decay: float = 0.0  # spec/training.md#protocol
+    warmup: float = 0.1  # spec/training.md#protocol
+    clip: float = 0.0  # spec/training.md#protocol
     metric: Literal["auto", "accuracy", "macro_f1", "binary_f1"] = "auto"
-    gold_fraction: float = 100.0  # SPEC A7
-    gold_factor: float = 2.0  # SPEC A7
+    gold_fraction: float = 100.0  # spec/training.md#limited-gold
+    gold_factor: float = 2.0  # spec/training.md#limited-gold
     gold_seed: int | None = None
-    patience: int = 5  # SPEC A7
+    patience: int = 5  # spec/training.md#protocol
     optimizer: Literal["adamw", "unirex"] = "adamw"
     dropout: bool = True
     precision: str = "32-true"
@@ -77,7 +77,7 @@ class SGT:
     """Saliency-guided training.
 
     Args:
-        variant: as the UNIREX paper runs it, or as its authors published it (SPEC C4).
+        variant: as the UNIREX paper runs it, or as its authors published it (spec/baselines.md#sgt).
     """
 
     variant: Variant = "unirex"
@@ -89,7 +89,7 @@ class L2E:
 
     Args:
         variant: original: explain the classifier that was taught from; unirex: another one, trained beside
-            the student (SPEC A11 D-13).
+            the student (spec/known-errors.md#d-13).
         teacher: the attribution algorithm.
         teacher_options: its options.
     """
@@ -104,8 +104,8 @@ class Fresh:
     """FRESH: predict from rationales that another model extracted.
 
     Args:
-        variant: original: a tagger learns the rationales of a support model (SPEC C1); unirex: the support
-            model's attributions are the rationales, in training and after.
+        variant: original: a tagger learns the rationales of a support model (spec/baselines.md#fresh);
+            unirex: the support model's attributions are the rationales, in training and after.
         saliency: how the support model is explained; fresh-p asks people instead.
         saliency_options: its options.
     """
@@ -120,7 +120,8 @@ class A2R:
     """A2R: a hard and a soft predictor that must agree.
 
     Args:
-        variant: as its authors published it (SPEC C2), or as the UNIREX paper runs it (SPEC A11 D-10).
+        variant: as its authors published it (spec/baselines.md#a2r), or as the UNIREX paper runs it
+            (spec/known-errors.md#d-10).
     """
 
     variant: Variant = "original"
@@ -169,16 +170,17 @@ class Config:
     budgets: tuple[float, ...] = BUDGETS
     budgets_per_step: int | None = None
     training_budgets: tuple[float, ...] | None = None
-    truncation: Literal["head", "tail", "head_tail", "windows", "gold_aware"] = "head"  # SPEC A2.6
+    # spec/data.md#truncation
+    truncation: Literal["head", "tail", "head_tail", "windows", "gold_aware"] = "head"
     stride: int | None = None
     rationale_segments: tuple[int, ...] | None = None
-    separators: bool = False  # SPEC A3
+    separators: bool = False  # spec/rationales.md#selection
     predict_from: Literal["text", "rationale"] = "text"
     rationale_selector: Literal["top-k", "best-span", "threshold"] = "top-k"
     selector: Literal["detached", "straight_through", "gumbel"] = "detached"
     temperature: float = 1.0
-    removal: Removal = "attention_mask"  # SPEC A4
-    eval_removal: Removal = "delete"  # SPEC A4
+    removal: Removal = "attention_mask"  # spec/rationales.md#removal
+    eval_removal: Removal = "delete"  # spec/rationales.md#removal
     class_weights: tuple[float, ...] | None = None
     objectives: Objectives = field(default_factory=Objectives)
     training: Training = field(default_factory=Training)

@@ -79,7 +79,7 @@ SELECTORS = {"top-k": top_k, "best-span": best_span, "threshold": above_zero}
 
 @dataclass(frozen=True)
 class Selector:
-    """How the choice of tokens passes gradients back to their scores (SPEC C9, C10).
+    """How the choice of tokens passes gradients back to their scores (spec/baselines.md#related-selectors).
 
     A view runs only the tokens it shows. Straight through, each of these counts as kept with probability
     sigmoid(score / temperature): its value is unchanged, and its gradient is the first-order change of the

@@ -143,7 +143,7 @@ class Step:
         return self.cross_entropy(self.dropped_logits)
 
     def cross_entropy(self, logits: Tensor) -> Tensor:
-        """Cross-entropy against the target, with class weights in every term (SPEC A11 D-9)."""
+        """Cross-entropy against the target, with class weights in every term (spec/known-errors.md#d-9)."""
         target = self.target.expand(logits.shape[:-1])
         losses = F.cross_entropy(
             logits.flatten(0, -2), target.flatten(), weight=self.class_weights, reduction="none"

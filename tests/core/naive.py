@@ -1,6 +1,6 @@
 """One training step and one evaluation as naive as can be: the numbers that every shortcut must give.
 
-Written from SPEC (A3 selection, A4 removal, A5 attribution, A6 losses, A8 metrics) and from what is promised
+Written from docs/spec (selection, removal, attributions, objectives, metrics) and from what is promised
 of windows over long texts. All it takes from the library are the modules that hold weights, plain settings,
 and the tokens of a batch. Every text is padded to one fixed length, a removed token is hidden by the
 attention mask, every view has a forward of its own, the extractor always has its own pass; nothing is sorted,

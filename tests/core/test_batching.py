@@ -78,7 +78,7 @@ def epoch_of(world, *arguments, **options):
 
 
 def test_half_of_32_is_gold():
-    """SPEC A12 T13: b = 32, beta = 2, N = 200, gamma = 20: 40 gold; 160 others make 10 batches of 16 + 16."""
+    """B = 32, beta = 2, N = 200, gamma = 20: 40 gold; 160 others make 10 batches of 16 + 16."""
     examples = [Example(str(i), ("a",), 0, ((),)) for i in range(200)]
     pool = keep_gold(examples, 20, seed=0)
     batches = training_batches(some_lengths(200), pool, batch_size=32, factor=2, seed=0)

@@ -1,4 +1,4 @@
-"""Scores to rationales: counts of SPEC A12 T1, ties, nesting, spans against brute force."""
+"""Scores to rationales: counts, ties, nesting, spans against brute force."""
 
 from fractions import Fraction
 

@@ -9,8 +9,8 @@ from importlib.util import find_spec
 import pytest
 
 import unirex
-from report.browser_driver import Browser, needs_chromium, pixels
-from unirex.report import marked_text as shades
+from report.browser_driver import Browser, needs_chromium
+from unirex.report.marked_text import LIGHT
 
 pytestmark = [
     pytest.mark.realdata,
@@ -140,12 +140,12 @@ def test_words_are_found_by_typing(tab, evaluations):
 
 
 @needs_chromium
-def test_the_page_is_seen_with_its_figures_and_highlights(tab, tmp_path):
+def test_the_page_is_seen_with_its_figures_and_highlights(tab):
     assert len(tab.texts("svg.plot")) == 6
     tab.size(640, 400)
     tab.run("document.querySelector('svg.plot').scrollIntoView()")
-    figures = pixels(tab.picture(tmp_path / "figures.png"))
+    figures = tab.pixels()
     assert len({*figures}) > 50 and figures.count(PAPER) < 0.98 * len(figures)
     tab.run("document.querySelector('.results mark').scrollIntoView({block: 'center'})")
-    texts = {*pixels(tab.picture(tmp_path / "texts.png"))}
-    assert tuple(bytes.fromhex(shades.LIGHT[-1][1:])) in texts
+    texts = {*tab.pixels()}
+    assert tuple(bytes.fromhex(LIGHT[-1][1:])) in texts

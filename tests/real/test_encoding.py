@@ -11,7 +11,8 @@ import pytest
 from unirex.data import load_dataset
 from unirex.data.catalogue import DATASETS, find_folder
 from unirex.data.example import Layout
-from unirex.encoding.encode import TextEncoder, text_spans
+from unirex.data.rationales import text_spans
+from unirex.encoding.encode import TextEncoder
 from unirex.errors import UserError
 from unirex.models.encoders import load_pretrained
 
@@ -89,7 +90,7 @@ def check(example, tokens):
 
 @pytest.mark.parametrize("name", ["movies", "cose"])
 def test_gold_tokens_are_those_of_the_evidence_by_itself(name):
-    """Cut the evidence out and read it alone: the same tokens (SPEC A12 T12)."""
+    """Cut the evidence out and read it alone: the same tokens."""
     encoder, examples = read(name)
     examples = [example for example in examples if example.rationale is not None][:1000]
     for example, encoded in zip(examples, encoder.stream(examples), strict=True):

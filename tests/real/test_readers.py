@@ -21,7 +21,7 @@ pytestmark = [
     ),
 ]
 
-PAPER = {  # SPEC A2: train, dev, test
+PAPER = {  # spec/data.md#datasets: train, dev, test
     "sst": (6920, 872, 1821),
     "movies": (1599, 200, 200),
     "cose": (8752, 1086, 1079),
@@ -162,7 +162,8 @@ def test_what_is_remarked_of_movies():
 
 
 def test_sentence_offsets_of_movies_are_as_wrong_as_known():
-    # SPEC A11 D-1, on test: the last gold word is number 38 on average, not 772; 5.2 % are gold, not 31.4 %
+    # spec/known-errors.md#d-1, on test:
+    # the last gold word is number 38 on average, not 772; 5.2 % are gold, not 31.4 %
     right, wrong = load_dataset("movies"), load_dataset("movies", offsets="sentence")
     for data, last, density in ((right, 772, 0.314), (wrong, 38, 0.052)):
         gold = [gold_tokens(example.text, example.rationale[0]) for example in data["test"]]

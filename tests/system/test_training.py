@@ -203,5 +203,5 @@ def test_dropout_is_on_in_every_training_step_and_off_in_validation(learner, mon
         RationaleModel, "forward", lambda self, **t: modes.append(self.training) or forward(self, **t)
     )
     system = unirex.fit("slm-fp", DATA, **settings(learner, epochs=2))
-    assert modes == [True] * 6  # SPEC A12 T14: the released code lost it after the first batch
+    assert modes == [True] * 6  # the released code lost it after the first batch
     assert not system.model.training

@@ -90,7 +90,7 @@ class GoldBatches:
     lengths: Sequence[int]
     batch_size: int
     gold: Sequence[int]  # numbers of the examples with gold
-    factor: float = 2.0  # SPEC A7
+    factor: float = 2.0  # spec/training.md#limited-gold
     seed: int = 0
     epoch: int = 0
     rank: int = 0

@@ -106,7 +106,7 @@ def gold_share(batch_size: int, factor: float) -> int:
             f"training.batch_size {batch_size}: with training.gold_fraction below 100 it must be at least 2, "
             f"{no_room}"
         )
-    return int(max(1, batch_size / factor))  # SPEC A7
+    return int(max(1, batch_size / factor))  # spec/training.md#limited-gold
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,10 @@ def head_tail(length: int, room: int, gold: TokenNumbers | None) -> TokenNumbers
 
 
 def gold_aware(length: int, room: int, gold: TokenNumbers | None) -> TokenNumbers:
-    """The beginning if it holds any gold token, else the end: uses the gold it should predict (SPEC A2.6)."""
+    """The beginning if it holds any gold token, else the end (spec/data.md#truncation).
+
+    It looks at the gold that the system should predict.
+    """
     peek = gold is not None and len(gold) and gold.min() >= room
     return tail(length, room, gold) if peek else head(length, room, gold)
 

@@ -2,7 +2,7 @@
 
 The hard predictor sees only the selected tokens, so the selector learns nothing about the others from it. The
 soft predictor averages the states of all tokens weighted by the scores, so every score gets a gradient. The
-objective `agreement` keeps the two predictors together (SPEC C2).
+objective `agreement` keeps the two predictors together (spec/baselines.md#a2r).
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ class A2RSelector(DualLM):
         dropout: inside an MLP head.
         classes: logits of the soft predictor per sequence; 1 for multiple choice.
         soft: whose states the soft predictor averages.
-        pads: let padding take part in the average with score 0, as UNIREX did by mistake (SPEC A11 D-10).
+        pads: let padding take part in the average with score 0, as UNIREX did by mistake
+            (spec/known-errors.md#d-10).
     """
 
     def __init__(

@@ -25,7 +25,7 @@ class Attribution(nn.Module):
         pooling: `sum` over embedding dimensions, or `mlp-<width>-<layers>` that learns to weigh them.
         create_graph: let a loss on the scores reach every parameter of the task model, through second
             derivatives. Without it gradients are constants and such a loss trains only word embeddings,
-            which is what the released research code did (SPEC A5).
+            which is what the released research code did (spec/models.md#attributions).
     """
 
     def __init__(self, encoder_config: Any, *, pooling: str = "sum", create_graph: bool = False) -> None:

@@ -21,12 +21,13 @@ SCORES = {
 
 
 class BucketTagger(OwnEncoder):
-    """A token classifier with an encoder of its own and the five classes of `buckets.discretise`.
+    """A token classifier with an encoder of its own and the five classes of `discretise`.
 
     Args:
         encoder_config: the encoder's configuration; the pretrained weights are put in when training starts.
         score: what number is made of the classes.
-        label: tell it the predicted label, as the original L2E does (SPEC A11 D-14): a vector for the label
+        label: tell it the predicted label, as the original L2E does (spec/known-errors.md#d-14): a vector
+            for the label
             is added to the word embeddings of the special tokens, which stand around the text.
         classes: for `label`: how many labels there are; 2 for multiple choice (chosen or not).
     """
@@ -35,7 +36,7 @@ class BucketTagger(OwnEncoder):
         self,
         encoder_config: Any,
         *,
-        score: Literal["argmax", "expected"] = "argmax",  # SPEC A9
+        score: Literal["argmax", "expected"] = "argmax",  # spec/baselines.md#l2e
         label: bool = False,
         classes: int = 2,
     ) -> None:

@@ -18,7 +18,7 @@ class DeepLift(FromBaseline):
 
     Its rules apply only to activations that are modules known to captum; elsewhere (attention, layer norm,
     GELU) it is gradient × difference to the baseline, so its scores need not add up; `convergence_delta`
-    measures by how much (SPEC A5).
+    measures by how much (spec/models.md#attributions).
 
     Args:
         encoder_config: the encoder's configuration.

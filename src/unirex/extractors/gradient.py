@@ -9,7 +9,7 @@ from unirex.models.task import Pass
 
 
 class Gradient(Attribution):
-    """The absolute gradient, so its scores are never negative (SPEC A5).
+    """The absolute gradient, so its scores are never negative (spec/models.md#attributions).
 
     With signs, the sum over dimensions would be 0 wherever a layer norm follows the embeddings, as that
     subtracts the mean over dimensions.

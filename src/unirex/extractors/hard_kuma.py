@@ -1,7 +1,8 @@
 """HardKuma: a selector whose gates are exactly 0 or 1 with some probability, and still have gradients.
 
 Every token has a Kumaraswamy(a, b) variable on (0, 1), stretched to (-0.1, 1.1) and clamped to [0, 1]: the
-mass that is stretched beyond an end becomes exactly 0 or 1 (Bastings et al. 2019; SPEC C6).
+mass that is stretched beyond an end becomes exactly 0 or 1 (Bastings et al. 2019,
+spec/baselines.md#hardkuma).
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ from unirex.extractors.dual_lm import OwnEncoder
 from unirex.models.heads import build_head
 from unirex.models.task import Pass
 
-LOW, HIGH = -0.1, 1.1  # SPEC C6
-SMALLEST, LARGEST = 1e-6, 100.0  # of a and b, SPEC C6
-MARGIN = 1e-3  # samples are not drawn from further out in the tails, SPEC C6
-MULTIPLIERS = 1e-12, 5.0  # smallest and largest multiplier, SPEC C6 (FRESH)
+LOW, HIGH = -0.1, 1.1  # spec/baselines.md#hardkuma
+SMALLEST, LARGEST = 1e-6, 100.0  # of a and b, spec/baselines.md#hardkuma
+MARGIN = 1e-3  # samples are not drawn from further out in the tails, spec/baselines.md#hardkuma
+MULTIPLIERS = 1e-12, 5.0  # smallest and largest multiplier, spec/baselines.md#hardkuma (FRESH)
 
 
 class HardKuma(OwnEncoder):
@@ -50,8 +51,8 @@ class HardKuma(OwnEncoder):
         head: str = "linear",
         dropout: float = 0.0,
         multiplier: float = 0.1,  # Paper: 1e-4, which takes thousands of steps to count for anything
-        rate: float = 0.01,  # SPEC C6
-        decay: float = 0.9,  # SPEC C6 (FRESH); the original: 0.99
+        rate: float = 0.01,  # spec/baselines.md#hardkuma
+        decay: float = 0.9,  # spec/baselines.md#hardkuma (FRESH); the original: 0.99
     ) -> None:
         super().__init__(encoder_config)
         self.head = build_head(head, encoder_config.hidden_size, 2, dropout=dropout)

@@ -1,4 +1,4 @@
-"""FRESH: rationales first, then a predictor that reads nothing else (SPEC A9, C1)."""
+"""FRESH: rationales first, then a predictor that reads nothing else (spec/baselines.md#fresh)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""L2E: a student learns to predict what an attribution algorithm computes (SPEC A9, C3)."""
+"""L2E: a student learns to predict what an attribution algorithm computes (spec/baselines.md#l2e)."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class EncoderSource:
 
     place: str  # a folder or a Hub id
     pooling: str = "cls"
-    learning_rate: float = 2e-5  # SPEC A7
+    learning_rate: float = 2e-5  # spec/training.md#protocol
 
 
 def encoder_source(name: str) -> EncoderSource:

@@ -11,7 +11,7 @@ from unirex.errors import UserError
 
 
 def build_head(spec: str, inputs: int, outputs: int, *, dropout: float = 0.0) -> nn.Module:
-    """`linear`, or `mlp-<width>-<layers>` with ReLU after every hidden layer (SPEC A1.3).
+    """`linear`, or `mlp-<width>-<layers>` with ReLU after every hidden layer (spec/models.md#extractor-head).
 
     >>> [tuple(layer.weight.shape) for layer in build_head("mlp-8-2", 4, 1) if hasattr(layer, "weight")]
     [(8, 4), (8, 8), (1, 8)]

@@ -162,7 +162,7 @@ def encode(encoder: Any, batch: Batch, embeds: Tensor | None = None) -> Any:
     if limit is not None and batch.input_ids.shape[1] > limit:
         # BigBird leaves sparse attention for good after one short text: a text must not depend on others.
         encoder.set_attention_type("block_sparse")
-    # Token types are never passed, even for pairs: SPEC A1.1.
+    # Token types are never passed, even for pairs: spec/models.md#encoder.
     return encoder(**words, attention_mask=batch.attention_mask.long())
 
 
@@ -170,7 +170,7 @@ def full_attention_limit(config: Any) -> int | None:
     """The longest text BigBird still reads with full attention; None for encoders that are never sparse."""
     if getattr(config, "attention_type", None) != "block_sparse":
         return None
-    return (5 + 2 * config.num_random_blocks) * config.block_size  # SPEC A1.1
+    return (5 + 2 * config.num_random_blocks) * config.block_size  # spec/models.md#encoder
 
 
 def position_offset(encoder: nn.Module) -> int:

@@ -27,7 +27,7 @@ class Agreement:
     views: ClassVar[tuple[str, ...]] = ("kept",)
 
     weight: float = 0.0
-    divergence: Literal["js", "js-reversed", "kl"] = "js"  # SPEC C2, A11 D-10
+    divergence: Literal["js", "js-reversed", "kl"] = "js"  # spec/baselines.md#a2r, spec/known-errors.md#d-10
 
     def __call__(self, step: Step) -> Tensor:
         """Loss [B]."""

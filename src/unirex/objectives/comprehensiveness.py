@@ -27,7 +27,7 @@ class Comprehensiveness:
 
     weight: float = 0.0
     criterion: Literal["diff", "margin"] = "margin"
-    margin: float = 1.0  # SPEC A6.2
+    margin: float = 1.0  # spec/objectives.md#comprehensiveness
 
     def __call__(self, step: Step) -> Tensor:
         """Loss [B]."""

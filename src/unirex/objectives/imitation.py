@@ -11,7 +11,7 @@ from unirex.objectives.base import Step, Tensor, require
 
 @dataclass(frozen=True)
 class Imitation:
-    """Cross-entropy of the tagger's five classes against those of the teacher's scores (SPEC A9).
+    """Cross-entropy of the tagger's five classes with those of the teacher's scores (spec/baselines.md#l2e).
 
     Args:
         weight: share in the total loss.

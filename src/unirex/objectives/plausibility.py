@@ -31,7 +31,7 @@ class Plausibility:
 
     weight: float = 0.0
     criterion: Literal["bce", "kl", "linear", "linear-margin"] = "bce"
-    margin: float = 0.1  # SPEC A6.8
+    margin: float = 0.1  # spec/objectives.md#plausibility
     balance: bool = True
 
     def __call__(self, step: Step) -> Tensor:
@@ -39,7 +39,8 @@ class Plausibility:
         batch = step.batch
         if batch.rationale is None or batch.has_rationale is None or not bool(batch.has_rationale.any()):
             return step.scores.sum(-1) * 0  # zero, but in the graph: data parallelism waits for gradients
-        valid = batch.attention_mask & batch.has_rationale[:, None]  # special tokens too: SPEC A6.8
+        # Special tokens count too: spec/objectives.md#plausibility
+        valid = batch.attention_mask & batch.has_rationale[:, None]
         return self.distance(step.scores, batch.rationale & valid, valid)
 
     def distance(self, scores: Tensor, gold: Tensor, valid: Tensor) -> Tensor:
@@ -56,7 +57,7 @@ class Plausibility:
     def cross_entropy(self, scores: Tensor, gold: Tensor, valid: Tensor) -> Tensor:
         """Losses of the sequences [D], scaled so that their mean is the mean over all valid tokens."""
         total, positive = valid.sum().to(scores.dtype), gold.sum().to(scores.dtype)
-        if not bool(positive):  # nothing to balance against: no loss, SPEC A6.8
+        if not bool(positive):  # nothing to balance against: no loss, spec/objectives.md#plausibility
             return scores.sum(-1) * 0
         up = (total - positive) / positive if self.balance else 1.0
         missed, invented = (-scores).logaddexp(scores * 0), scores.logaddexp(scores * 0)  # softplus

@@ -10,10 +10,10 @@ from unirex.objectives.base import Step, Tensor, require
 
 @dataclass(frozen=True)
 class SoftTask:
-    """Cross-entropy of the prediction from the whole text as the scores weigh it (SPEC C2).
+    """Cross-entropy of the prediction from the whole text as the scores weigh it (spec/baselines.md#a2r).
 
     Args:
-        weight: share in the total loss; UNIREX left this term out (SPEC A11 D-10).
+        weight: share in the total loss; UNIREX left this term out (spec/known-errors.md#d-10).
     """
 
     views: ClassVar[tuple[str, ...]] = ()

@@ -13,7 +13,7 @@ class Sparsity:
     """Expected share of selected tokens, and of changes between neighbours, each above its target.
 
     Each is multiplied by a number that the extractor learns: it grows while the target is exceeded, so the
-    targets are met whatever the scale of the other terms (SPEC C6).
+    targets are met whatever the scale of the other terms (spec/baselines.md#hardkuma).
 
     Args:
         weight: share in the total loss.
@@ -27,9 +27,9 @@ class Sparsity:
     views: ClassVar[tuple[str, ...]] = ()
 
     weight: float = 0.0
-    selection: float = 0.3  # SPEC C6, SST
+    selection: float = 0.3  # spec/baselines.md#hardkuma, SST
     transitions: float | None = None
-    hinge: bool = True  # SPEC C6 (FRESH)
+    hinge: bool = True  # spec/baselines.md#hardkuma (FRESH)
 
     def __call__(self, step: Step) -> Tensor:
         """Loss of every sequence, [D]; 0 where nothing can be selected."""

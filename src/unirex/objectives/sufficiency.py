@@ -32,8 +32,8 @@ class Sufficiency:
 
     weight: float = 0.0
     criterion: Literal["diff", "margin", "mae", "mse", "kl"] = "margin"
-    margin: float = 0.1  # SPEC A6.3
-    direction: Literal["rationale-whole", "whole-rationale"] = "rationale-whole"  # SPEC A11 D-8
+    margin: float = 0.1  # spec/objectives.md#sufficiency
+    direction: Literal["rationale-whole", "whole-rationale"] = "rationale-whole"  # spec/known-errors.md#d-8
     class_mean: bool = False
 
     def __call__(self, step: Step) -> Tensor:
