@@ -161,7 +161,7 @@ def test_mistakes(tmp_path):
         exported(tmp_path, [record()], word="sum")
     with pytest.raises(UserError, match="record 'a' has no label"):
         exported(tmp_path, [record(label=None)], with_data=True)
-    with pytest.raises(UserError, match="nobody marked a rationale"):
+    with pytest.raises(UserError, match="no rationale is marked"):
         exported(tmp_path, [record(sequences=(Scored(TOKENS, SCORES, None, ((4,), (4,))),))])
     assert not (tmp_path / "docs.jsonl").exists()
 

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
-from math import isnan, nan
+from math import isnan
 from pathlib import Path
 from typing import IO, Any
 
 from unirex.data.datasets.cose import BETWEEN
 from unirex.data.split import split_name
-from unirex.eraser.gold import GoldData
+from unirex.eraser.gold import GoldData, mean_percent
 from unirex.eraser.submission import (
     ClassScores,
     DocumentRationale,
@@ -117,9 +117,9 @@ def nearest_budget(records: Iterable[Record], gold: GoldData | None = None) -> f
     else:
         marks = (record.sequences[0].gold for record in records if record.sequences)
         shares = [sum(flags) / len(flags) for flags in marks if flags and any(flags)]
-        share = 100 * sum(shares) / len(shares) if shares else nan
+        share = mean_percent(shares)
     if isnan(share):
-        raise UserError("nobody marked a rationale, so no budget is nearest to what people mark; give one.")
+        raise UserError("no rationale is marked, so no budget is nearest to what people mark; give one.")
     return min(first.budgets, key=lambda budget: abs(budget - share))
 
 

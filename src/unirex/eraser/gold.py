@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -67,7 +67,12 @@ class GoldData:
             total = sum(len(self.documents[docid]) for docid in truth.docids)
             if marked and total:
                 shares.append(len(marked) / total)
-        return 100 * sum(shares) / len(shares) if shares else float("nan")
+        return mean_percent(shares)
+
+
+def mean_percent(shares: Sequence[float]) -> float:
+    """The mean of shares in per cent; NaN if there are none."""
+    return 100 * sum(shares) / len(shares) if shares else float("nan")
 
 
 def sentence_count(document: Document) -> int:

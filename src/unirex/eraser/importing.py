@@ -13,7 +13,7 @@ import numpy as np
 from unirex.data.example import Example, Label
 from unirex.data.formats.eraser_files import Document
 from unirex.data.rows import json_rows
-from unirex.eraser.gold import GoldData
+from unirex.eraser.gold import GoldData, mean_percent
 from unirex.eraser.submission import (
     COMPREHENSIVENESS,
     SUFFICIENCY,
@@ -128,7 +128,8 @@ def human_budget(examples: Iterable[Example]) -> float:
         marks = [flags for flags in marks if flags.any()]
         if marks:
             shares.append(float(np.concatenate(marks).mean()))
-    return float(max(1, round(100 * sum(shares) / len(shares)))) if shares else float("nan")
+    share = mean_percent(shares)
+    return share if isnan(share) else float(max(1, round(share)))
 
 
 def _prediction(
@@ -163,7 +164,7 @@ def _thresholded(line: Instance, size: Callable[[], float]) -> list[Thresholded]
         return []
     budget = size()
     if isnan(budget):
-        raise UserError("the size of its rationales is not known, as nobody marked any; give a budget")
+        raise UserError("the size of its rationales is not known, as none is marked; give a budget")
     return [Thresholded(budget / 100, line.comprehensiveness, line.sufficiency)]
 
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from unirex.eraser.submission import ClassScores
 from unirex.metrics import plausibility
-from unirex.metrics.performance import Confusion, accuracy_of, class_report_of
+from unirex.metrics.performance import Confusion, accuracy_of, class_report_of, f1_from_rates
 
 IOU_THRESHOLDS = (0.5,)  # what ERASER reports
 AOPC_THRESHOLDS = (0.01, 0.05, 0.1, 0.2, 0.5)  # shares of the tokens ERASER reports
@@ -113,9 +113,7 @@ def _prf(truth: Mapping[Hashable, Set[Any]], predicted: Mapping[Hashable, Set[An
 
 def _with_f1(precision: float, recall: float) -> Prf:
     # Not from counts: those of macro averages do not exist, and the official program rounds like this.
-    if precision == 0 or recall == 0:
-        return {"p": precision, "r": recall, "f1": 0.0}
-    return {"p": precision, "r": recall, "f1": 2 * precision * recall / (precision + recall)}
+    return {"p": precision, "r": recall, "f1": f1_from_rates(precision, recall)}
 
 
 def _share(part: int, whole: int, empty: float = 0.0) -> float:

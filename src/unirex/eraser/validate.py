@@ -185,7 +185,7 @@ class _SubmissionChecks:
         yield from self._probabilities("classification_scores", line.classification_scores, line)
         for name, scores in ((COMPREHENSIVENESS, line.comprehensiveness), (SUFFICIENCY, line.sufficiency)):
             if scores is not None and line.classification is None:
-                yield f"{name} without classification; nobody knows whose fall to measure"
+                yield f"{name} without classification; it is not known which class's fall to measure"
             yield from self._probabilities(name, scores, line)
 
     def _probabilities(self, name: str, scores: ClassScores | None, line: Instance) -> Iterator[str]:

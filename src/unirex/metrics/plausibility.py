@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unirex.metrics.arrays import Bools, Floats, Ints
-from unirex.metrics.performance import f1_from_counts
+from unirex.metrics.performance import f1_from_counts, f1_from_rates
 
 
 def auprc(scores: ArrayLike, gold: ArrayLike) -> float:
@@ -119,10 +119,9 @@ def iou_f1(
     """
     chosen, marked = _hard(selected, gold)
     matches = _overlap(runs(chosen, parts), runs(marked, parts)) >= threshold  # [selected, marked]
-    hits = int(matches.any(axis=1).sum())
-    precision = _ratio(hits, matches.shape[0])
+    precision = _ratio(int(matches.any(axis=1).sum()), matches.shape[0])
     recall = _ratio(int(matches.any(axis=0).sum()), matches.shape[1])
-    return 2 * precision * recall / (precision + recall) if hits else 0.0
+    return f1_from_rates(precision, recall)
 
 
 def token_f1_macro2(selected: ArrayLike, gold: ArrayLike) -> float:

@@ -169,7 +169,7 @@ def _check(
     if len(weights) != 3 or min(weights) < 0 or not sum(weights) > 0:
         raise UserError(f"weights {list(weights)} must be three numbers of 0 or more, not all 0.")
     if gate is not None and not 0 <= gate <= 1:
-        raise UserError(f"gate {gate} must be from 0 (nobody left out) to 1 (only the best).")
+        raise UserError(f"gate {gate} must be from 0 (none left out) to 1 (only the best).")
 
 
 def _below_gate(table: MethodTable, name: str, gate: float | None) -> set[str]:

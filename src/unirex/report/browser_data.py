@@ -24,6 +24,7 @@ from itertools import accumulate, combinations, pairwise
 from typing import Any, Literal
 
 from unirex.data.example import CharSpan, choice_label
+from unirex.metrics.performance import f1_from_counts
 from unirex.report.marked_text import cut
 from unirex.report.markup import Html
 
@@ -85,15 +86,15 @@ def shown_choice(choices: Sequence[str] | None, predicted: str | None, label: st
     return (known or [0])[0] if letters else None
 
 
-def overlap(one: AbstractSet[object] | None, other: AbstractSet[object] | None) -> float | None:
+def overlap(first: AbstractSet[object] | None, second: AbstractSet[object] | None) -> float | None:
     """F1 of two selections, symmetric; None if one is unknown or both are empty.
 
     >>> overlap({1, 2}, {2, 3, 4}), overlap({1}, set()), overlap(set(), set())
     (0.4, 0.0, None)
     """
-    if one is None or other is None or not (one or other):
+    if first is None or second is None or not (first or second):
         return None
-    return 2 * len(one & other) / (len(one) + len(other))
+    return f1_from_counts(len(first & second), len(first), len(second))
 
 
 def known_labels(examples: Iterable[ComparedExample]) -> list[str]:
