@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from difflib import get_close_matches
 from importlib.util import find_spec
-from math import isnan
 from pathlib import Path
 
 from jsonargparse import ArgumentParser, Namespace
@@ -96,6 +95,7 @@ def _check(options: Namespace) -> int:
     """Print every problem of the data; exit code 1 if there are any."""
     from unirex.data.check import faults
     from unirex.report.markup import printable
+    from unirex.report.page import count
 
     as_columns(options.columns)  # a mistake there is one of the command line, not of the data
     data = None
@@ -112,7 +112,7 @@ def _check(options: Namespace) -> int:
     for problem in problems:
         print(printable(problem))
     if problems:
-        print(f"{len(problems)} problem{'s' if len(problems) > 1 else ''} in {options.source}")
+        print(f"{count(len(problems), 'problem')} in {options.source}")
         return 1
     print(f"no problems in {sum(map(len, data.values()) if data else ())} examples")
     return 0
@@ -183,6 +183,7 @@ def _agreement_options(parser: ArgumentParser, arguments: Sequence[str]) -> None
 def _agreement(options: Namespace) -> int:
     """Print how far the annotators agree on the words that matter, in each split and in all texts."""
     from unirex.metrics.agreement import agreement_of
+    from unirex.report.grid import number
 
     rows = {split: agreement_of(examples) for split, examples in _examples_by_split(options).items()}
     if options.json:
@@ -192,9 +193,7 @@ def _agreement(options: Namespace) -> int:
     for split, row in rows.items():
         fewest, most = row.annotators
         annotators = str(most) if fewest == most else f"{fewest}–{most}"
-        measures = (
-            "–" if isnan(value) else f"{value:.3f}" for value in (row.alpha, row.kappa, row.pairwise_f1)
-        )
+        measures = map(number, (row.alpha, row.kappa, row.pairwise_f1))
         table.add_row(split, str(row.texts), str(row.words), annotators, *measures)
     Console().print(table)
     return 0

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -144,13 +143,14 @@ def _check(options: Namespace) -> int:
     """Print every fault of a submission; exit code 1 if there are any."""
     from unirex.eraser.validate import validate
     from unirex.report.markup import printable
+    from unirex.report.page import count
 
     path, gold = _existing(options.submission), _read_gold(options)
     faults = validate(path, gold, labels=options.labels)
     for fault in faults:
         print(printable(str(fault)))
     if faults:
-        print(f"{len(faults)} fault{'s' if len(faults) > 1 else ''} in {path}")
+        print(f"{count(len(faults), 'fault')} in {path}")
         return 1
     print(f"no faults in {path}")
     return 0
@@ -229,12 +229,9 @@ def score_table(scores: Mapping[str, Any]) -> str:
 
 def _section(heads: Sequence[str], rows: Sequence[TitledRow]) -> str:
     """Rows aligned under the heads; empty without rows."""
-    from unirex.report.grid import MISSING, Cell, Grid, Head
+    from unirex.report.grid import Cell, Grid, Head, number
 
-    body = []
-    for title, values in rows:
-        texts = (MISSING if value is None or isnan(value) else f"{value:.3f}" for value in values)
-        body.append([Cell(title), *map(Cell, texts)])
+    body = [[Cell(title), *(Cell(number(value)) for value in values)] for title, values in rows]
     return Grid(list(map(Head, heads)), body).text() if body else ""
 
 

@@ -189,7 +189,7 @@ class ExampleSubset:
         return round(float(np.atleast_2d(self.mask).sum(axis=1).mean()))
 
 
-def split_by_length(lengths: Ints, *, parts: int = QUARTILES) -> list[ExampleSubset]:
+def split_by_length(lengths: Ints) -> list[ExampleSubset]:
     """The examples from the shortest to the longest, in parts of about the same size.
 
     Texts of one length stay together, so there are fewer parts where many have the same.
@@ -201,7 +201,7 @@ def split_by_length(lengths: Ints, *, parts: int = QUARTILES) -> list[ExampleSub
     """
     if not len(lengths):
         return []
-    ends = np.quantile(lengths, np.arange(1, parts + 1) / parts, method="inverted_cdf")
+    ends = np.quantile(lengths, np.arange(1, QUARTILES + 1) / QUARTILES, method="inverted_cdf")
     subsets, below = [], -1
     for end in np.unique(ends).tolist():
         mask = (lengths > below) & (lengths <= end)

@@ -13,7 +13,7 @@ from unirex.evaluation.summary import FLOOR
 from unirex.metrics.registry import PROBED, metric
 from unirex.metrics.relative_gain import GUARDED, shows_guarded
 from unirex.paper.published import Published, published_row, results
-from unirex.report.grid import MISSING, Cell, Grid, Head
+from unirex.report.grid import MISSING, Cell, Grid, Head, number
 from unirex.report.notes import COLLAPSES
 from unirex.report.table import between, cell, header
 
@@ -134,10 +134,10 @@ def table_of_runs(comparison: Comparison) -> Grid:
     """Each seed of each method in its own row, with its interval over texts."""
     body = []
     for method in comparison.methods:
-        for number, run in enumerate(method.runs, start=1):
+        for position, run in enumerate(method.runs, start=1):
             row = [
                 Cell(method.name, under="95 %", mark=COLLAPSES if run.collapse else ""),
-                count_cell(number),
+                count_cell(position),
                 Cell(MISSING if run.source.seed is None else str(run.source.seed)),
             ]
             for key in comparison.columns:
@@ -248,9 +248,9 @@ def paper_cell(row: Published | None, key: str, *, quiet: bool = True) -> Cell:
 
 def gain_cell(value: float | None) -> Cell:
     """A relative gain, from 0 to 1."""
-    return Cell(MISSING) if value is None or isnan(value) else Cell(f"{value:.3f}", numbers={"": value})
+    return Cell(number(value), numbers={} if value is None or isnan(value) else {"": value})
 
 
-def count_cell(number: int) -> Cell:
+def count_cell(count: int) -> Cell:
     """A number of texts or seeds."""
-    return Cell(str(number), numbers={"": number})
+    return Cell(str(count), numbers={"": count})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,6 +28,15 @@ SIGNS = "*†‡"  # after a number: emphasis and footnotes
 WIDTH = 100  # of a caption in a terminal
 LONG = 24  # characters; longer texts may wrap on a page, numbers never do
 NUMBERS = ("std", "low", "high")  # beside a value, in CSV
+
+
+def number(value: float | None) -> str:
+    """A number that belongs to no metric, with three decimals; a dash if it is unknown.
+
+    >>> number(0.51249), number(None), number(math.nan)
+    ('0.512', '–', '–')
+    """
+    return MISSING if value is None or math.isnan(value) else f"{value:.3f}"
 
 
 @dataclass(frozen=True, slots=True)
