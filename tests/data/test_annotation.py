@@ -141,7 +141,7 @@ def test_what_cannot_be_combined():
         UserError, match=r"unknown way to combine annotators 'most'; .*Known: union, majority"
     ):
         combine([one()], "most", [TEXT])
-    with pytest.raises(UserError, match="nobody marked"):
+    with pytest.raises(UserError, match="no annotator marked"):
         combine([], "union", [TEXT])
     with pytest.raises(UserError, match="the same 1 segments"):
         combine([((), ())], "union", [TEXT])

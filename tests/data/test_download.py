@@ -692,6 +692,9 @@ def test_every_address_is_complete():
 
 
 def test_what_is_not_verified_is_known():
-    assert {name for name, one in ADDRESSES.items() if not one.verified} == {"cose", "esnli", "stormfront"}
+    unpublished = {
+        name for name, address in ADDRESSES.items() if not all(file.sha256 for file in address.files)
+    }
+    assert unpublished == {"cose", "esnli", "stormfront"}
     assert ADDRESSES["cose"].size is None
     assert ADDRESSES["irony"].size == 385_632

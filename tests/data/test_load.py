@@ -172,7 +172,8 @@ def test_the_first_folder_is_taken(planted, tmp_path):
 
 def test_a_known_dataset_that_is_nowhere(planted, tmp_path):
     with pytest.raises(
-        UserError, match=r"'planted': nobody said where .* UNIREX_DATA or --root .*best/planted or planted$"
+        UserError,
+        match=r"'planted': no data root is given; .* UNIREX_DATA or --root .*best/planted or planted$",
     ):
         load_dataset("planted")
     looked = rf"not found \(looked for the folder {tmp_path}/best/planted, {tmp_path}/planted\)"

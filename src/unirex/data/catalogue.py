@@ -43,7 +43,7 @@ def find_folder(name: str, folders: Sequence[str], root: str | Path | None = Non
     """The first of the folders that exists under `root`, or else under the folder UNIREX_DATA names."""
     root = root or os.environ.get(ROOT_VARIABLE)
     if not root:
-        raise UserError(f"dataset '{name}': nobody said where the datasets are; {_remedy(name, folders)}")
+        raise UserError(f"dataset '{name}': no data root is given; {_remedy(name, folders)}")
     for folder in folders:
         if exists(Path(root, folder)) and Path(root, folder).is_dir():
             return Path(root, folder)

@@ -72,13 +72,11 @@ def stratified_split(
     return parts
 
 
-def carve_dev(
-    parts: Mapping[str, Sequence[Example]], *, dev: float = 0.1, seed: int = 0
-) -> dict[str, Sequence[Example]]:
+def carve_dev(parts: Mapping[str, Sequence[Example]], *, seed: int = 0) -> dict[str, Sequence[Example]]:
     """The same splits, with dev taken out of train if there is none; test is not changed."""
     if "dev" in parts or not parts.get("train"):
         return dict(parts)
-    carved = {**parts, **stratified_split(parts["train"], dev=dev, test=0, seed=seed)}
+    carved = {**parts, **stratified_split(parts["train"], test=0, seed=seed)}
     return {name: carved[name] for name in SPLIT_NAMES if name in carved}
 
 
@@ -175,7 +173,7 @@ def apportion(seats: int, counts: Mapping[Label, int]) -> dict[Label, int]:
     return shares
 
 
-def _check_enough(there: int, sizes: Sequence[int], place: object) -> None:
-    if there < sum(sizes):
-        wanted = " + ".join(map(str, sizes))
-        raise UserError(f"{place}: only {there} usable rows, but {wanted} are asked for; give smaller sizes")
+def _check_enough(usable: int, sizes: Sequence[int], place: object) -> None:
+    if usable < sum(sizes):
+        asked = " + ".join(map(str, sizes))
+        raise UserError(f"{place}: only {usable} usable rows, but {asked} are asked for; give smaller sizes")

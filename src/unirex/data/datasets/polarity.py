@@ -106,9 +106,9 @@ def _from_csv(path: Path, columns: Sequence[str]) -> Iterator[Review]:
             yield Review(place, f"{path.stem}-{number}", label, tuple(fields[1:]))
             continue
         with row_at(place):
-            wanted = ", ".join(("label", *columns))
+            expected = ", ".join(("label", *columns))
             raise UserError(
-                f"a row must be {wanted}, the label 1 or 2, without a header; not {fields[:3]!r:.80}"
+                f"a row must be {expected}, the label 1 or 2, without a header; not {fields[:3]!r:.80}"
             )
 
 

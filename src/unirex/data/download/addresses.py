@@ -57,11 +57,6 @@ class Address:
         sizes = [file.size for file in self.files if file.size is not None]
         return sum(sizes) if len(sizes) == len(self.files) else None
 
-    @property
-    def verified(self) -> bool:
-        """Whether every file has a published checksum."""
-        return all(file.sha256 for file in self.files)
-
 
 def _eraser(name: str, licence: str, sha256: str | None = None, size: int | None = None) -> Address:
     file = RemoteFile(f"https://www.eraserbenchmark.com/zipped/{name}.tar.gz", sha256, size)

@@ -123,7 +123,7 @@ def combine(markings: Sequence[Rationale], how: Aggregation, segments: Sequence[
     """
     check_aggregation(how)
     if not markings:
-        raise UserError("nobody marked anything; there is nothing to combine")
+        raise UserError("no annotator marked anything; there is nothing to combine")
     if any(len(marking) != len(segments) for marking in markings):
         raise UserError(f"each annotator must mark the same {len(segments)} segments")
     votes = {"union": 1, "majority": len(markings) // 2 + 1, "intersection": len(markings)}[how]

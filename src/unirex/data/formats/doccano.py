@@ -160,10 +160,10 @@ def _guess_unit(path: Path, documents: Iterable[DoccanoDocument]) -> Unit:
     doubtful = [document for document in documents if document.marks and unit_matters(document.text)]
     unit = guess_unit([(document.pairs, document.text) for document in doubtful], otherwise="utf-16")
     if doubtful:
-        counted = "UTF-16 code units" if unit == "utf-16" else "characters"
+        unit_name = "UTF-16 code units" if unit == "utf-16" else "characters"
         remark(
             path,
-            f"offsets are read as {counted}, which matters in {len(doubtful)} texts (emoji and the like), "
+            f"offsets are read as {unit_name}, which matters in {len(doubtful)} texts (emoji and the like), "
             f"first at {doubtful[0].place}; if this is wrong, say offsets='characters' or 'utf-16'",
         )
     return unit

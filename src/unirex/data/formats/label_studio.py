@@ -141,13 +141,13 @@ class Project:
         if not self.choosing:
             consensus = consensus._replace(label=self._label_column(data))
         if consensus.label is None:
-            raise UserError("nobody chose a class; choose one in Label Studio, or remove the task")
+            raise UserError("no class is chosen; choose one in Label Studio, or remove the task")
         yield annotated_record(consensus, segments, data, self.columns, place=place, name=name)
 
     def _answers(self, task: JsonDict, texts: Mapping[str, str], place: str) -> list[AnnotatorAnswer]:
         annotations = _object_list(task, "annotations")
         if not annotations:
-            raise UserError("nobody annotated the task; annotate it, or export annotated tasks only")
+            raise UserError("the task has no annotations; annotate it, or export annotated tasks only")
         answers: list[AnnotatorAnswer] = []
         for number, annotation in enumerate(annotations, 1):
             # An export names a person by a number or, with details, by an object; an import by nothing.

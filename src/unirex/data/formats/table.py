@@ -123,9 +123,7 @@ def stream_records(
     return _stream(path, columns, rationale_format, labelled=True)
 
 
-def read_inputs(
-    path: str | Path, *, columns: Columns | None = None, rationale_format: RationaleFormat = "auto"
-) -> Iterator[DatasetRecord]:
+def read_inputs(path: str | Path, *, columns: Columns | None = None) -> Iterator[DatasetRecord]:
     """The examples of a file to predict, one at a time, however long the file is; labels are optional.
 
     A `.txt` file has one text per line and no columns; its blank lines are skipped.
@@ -137,7 +135,7 @@ def read_inputs(
         if len(column_names(columns.text, ())) > 1:
             raise UserError(f"{path}: has no columns, but '{columns.text}' are asked for; write a table")
         columns = Columns()
-    return _stream(path, columns, rationale_format, labelled=False)
+    return _stream(path, columns, "auto", labelled=False)
 
 
 def _stream(
