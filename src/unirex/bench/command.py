@@ -18,8 +18,9 @@ from unirex.bench.harness import Measurements, Row, not_measured
 from unirex.bench.workload import QUICK, Pace, Workload, choose_data, machine, versions
 from unirex.errors import UserError, one_line, unknown
 from unirex.files import replace_file, say
+from unirex.system import BATCH_SIZE
 
-BATCH_SIZE, QUICK_BATCH_SIZE = 32, 8
+QUICK_BATCH_SIZE = 8  # `system.BATCH_SIZE` otherwise
 PATH_OPTIONS = ("root", "run")  # name places on this machine, which are not published
 LINE_STYLES = {  # label, colour, marker, dashes
     "slm-fp": ("SLM-FP, all five budgets", "#0b6e99", "o", "-"),

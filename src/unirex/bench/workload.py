@@ -23,7 +23,7 @@ from unirex.errors import UserError
 from unirex.explanation import Explanation
 from unirex.methods import resolve
 from unirex.methods.building import build_system
-from unirex.system import System, load
+from unirex.system import BATCH_SIZE, System, load
 
 PACKAGES = ("torch", "transformers", "tokenizers", "captum", "shap", "numpy", "scikit-learn")
 
@@ -53,7 +53,7 @@ class Workload:
 
     data: Splits
     encoder: str = "minilm"
-    batch_size: int = 32
+    batch_size: int = BATCH_SIZE
     pace: Pace = field(default_factory=Pace)
     run: str | None = None  # a trained system to explain and evaluate with
 

@@ -36,6 +36,7 @@ CHANCE = {  # performance of a classifier that ignores its text
     "multirc": 0.3639,  # macro F1 of the more frequent answer: A2R's, 36.39 ± 0.00
     "esnli": 1 / 6,  # macro F1 of one answer to all, with three balanced labels: (1/2 + 0 + 0) / 3
 }
+ROUNDING = 0.005  # the printed NRG has two decimals, and so have its inputs
 GAINS = ("fnrg", "pnrg", "tnrg", "cnrg")  # columns of NRG
 METHODS = {  # ours → the paper's
     "aa-f": "UNIREX (AA-F)",
@@ -160,7 +161,7 @@ def recomputed(dataset: str, *, gate: float | None = None) -> dict[str, Gains]:
     return relative_gain(values(dataset), performance=performance, gate=gate, chance=CHANCE.get(dataset))
 
 
-def disagreements(dataset: str | None = None, *, tolerance: float = 0.005) -> list[Disagreement]:
+def disagreements(dataset: str | None = None) -> list[Disagreement]:
     """The printed NRG values that do not follow from the printed metrics, each with a likely explanation."""
     datasets = dict.fromkeys(row.dataset for row in main_results()) if dataset is None else [dataset]
     diagnoses = {(row["dataset"], row["method"]): row["diagnosis"] for row in _rows("diagnoses")}
@@ -170,7 +171,7 @@ def disagreements(dataset: str | None = None, *, tolerance: float = 0.005) -> li
         for method, row in results(name).items():
             for gain, printed in row.gains.items():
                 right = getattr(gains[method], gain)
-                if abs(printed - right) > tolerance:
+                if abs(printed - right) > ROUNDING:
                     diagnosis = diagnoses.get((name, method), "")
                     found.append(Disagreement(name, method, gain, printed, right, diagnosis))
     return found

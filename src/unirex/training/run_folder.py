@@ -147,7 +147,7 @@ class Run:
 
 
 def differences(
-    one: Mapping[str, Any], other: Mapping[str, Any], place: str = ""
+    before: Mapping[str, Any], after: Mapping[str, Any], place: str = ""
 ) -> dict[str, tuple[Any, Any]]:
     """The settings that differ, by dotted name.
 
@@ -155,12 +155,12 @@ def differences(
     {'a.x': (1, 3)}
     """
     differing: dict[str, tuple[Any, Any]] = {}
-    for key in {**one, **other}:
-        left, right = one.get(key), other.get(key)
-        if isinstance(left, Mapping) and isinstance(right, Mapping):
-            differing |= differences(left, right, f"{place}{key}.")
-        elif left != right:
-            differing[place + key] = (left, right)
+    for key in {**before, **after}:
+        old, new = before.get(key), after.get(key)
+        if isinstance(old, Mapping) and isinstance(new, Mapping):
+            differing |= differences(old, new, f"{place}{key}.")
+        elif old != new:
+            differing[place + key] = (old, new)
     return differing
 
 
