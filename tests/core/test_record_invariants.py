@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from unirex.evaluation.record_files import read_records, write_records
 from unirex.evaluation.records import Draw, Probes, Record, Scored, Views
 from unirex.evaluation.summary import Summary
-from unirex.evaluation.tally import aggregate
 
 LABELS = ("neg", "pos", "meh")
 BUDGETS = (10.0, 50.0)
@@ -73,7 +72,9 @@ many = st.lists(records(), min_size=1, max_size=6).map(
 def test_the_order_of_the_examples_does_not_matter(some, chance: random.Random):
     shuffled = list(some)
     chance.shuffle(shuffled)
-    assert aggregate(shuffled, LABELS) == pytest.approx(aggregate(some, LABELS), rel=1e-12, abs=1e-15)
+    assert Summary.of("ours", shuffled, LABELS).metrics == pytest.approx(
+        Summary.of("ours", some, LABELS).metrics, rel=1e-12, abs=1e-15
+    )
 
 
 @given(many)
@@ -82,7 +83,10 @@ def test_ranking_metrics_see_only_the_order_of_the_scores(some):
         (one,) = record.sequences
         return replace(record, sequences=(replace(one, scores=tuple(s**3 + 2 * s + 5 for s in one.scores)),))
 
-    before, after = aggregate(some, LABELS), aggregate(map(stretched, some), LABELS)
+    before, after = (
+        Summary.of("ours", some, LABELS).metrics,
+        Summary.of("ours", map(stretched, some), LABELS).metrics,
+    )
     assert {name: before.get(name) for name in RANKING} == {name: after.get(name) for name in RANKING}
 
 
@@ -104,4 +108,4 @@ def test_every_number_comes_out_of_the_files_again_bit_for_bit(tmp_path_factory,
 
 @given(many)
 def test_labels_are_known_from_the_records_themselves(some):
-    assert aggregate(some) == aggregate(some, LABELS)
+    assert Summary.of("ours", some).metrics == Summary.of("ours", some, LABELS).metrics

@@ -6,7 +6,7 @@ from hand_worked import classes, spans, submission, write_data, write_lines
 from unirex.data.example import Example
 from unirex.eraser import import_submission, read_gold
 from unirex.errors import UserError
-from unirex.evaluation.tally import MetricColumns
+from unirex.evaluation.summary import Summary
 
 LABELS = ("NEG", "POS")
 EXAMPLES = [
@@ -32,7 +32,7 @@ def test_a_whole_submission(tmp_path):
 
 
 def test_our_metrics_follow(tmp_path):
-    found = MetricColumns.of("theirs", imported(tmp_path, submission()), LABELS).metrics()
+    found = Summary.of("theirs", imported(tmp_path, submission()), LABELS).metrics
     assert found["accuracy"] == pytest.approx(2 / 3)
     assert found["comprehensiveness_mean"] == pytest.approx(1.7 / 6)  # as in test_eraser_score
     assert found["token_f1"] == pytest.approx((2 / 3 + 6 / 7) / 2)  # of the two with gold

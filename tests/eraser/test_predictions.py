@@ -13,7 +13,7 @@ from unirex.data.example import Example
 from unirex.eraser import read_predictions
 from unirex.errors import UserError
 from unirex.evaluation.records import budget_count, top_k
-from unirex.evaluation.tally import MetricColumns
+from unirex.evaluation.summary import Summary
 from unirex.select import budget_counts
 from unirex.select import top_k as torch_top_k
 
@@ -40,14 +40,14 @@ def test_scores_of_words(tmp_path):
 
 def test_metrics_follow_from_what_is_given(tmp_path):
     rows = [{"id": "1", "scores": [0.5, -0.5, 1]}, {"id": "2", "scores": [3, -1, 2]}]
-    found = MetricColumns.of("tool", read(tmp_path, rows), LABELS).metrics()
+    found = Summary.of("tool", read(tmp_path, rows), LABELS).metrics
     assert found["auprc"] == 1 and found["token_f1"] == pytest.approx((2 / 3 + 1) / 2)
     assert "accuracy" not in found and "comprehensiveness" not in found
     for row, positive in zip(rows, (0.75, 0.75), strict=True):
         row["probabilities"] = {"pos": positive, "neg": 1 - positive}
         row["removed"] = {"20": {"pos": 0.5, "neg": 0.5}}
         row["kept"] = {"20": {"pos": 1.0, "neg": 0.0}}
-    found = MetricColumns.of("tool", read(tmp_path, rows), LABELS).metrics()
+    found = Summary.of("tool", read(tmp_path, rows), LABELS).metrics
     assert found["accuracy"] == 0.5
     assert (found["comprehensiveness@20"], found["sufficiency@20"]) == (0.25, -0.25)
 
@@ -76,7 +76,7 @@ def test_segments(tmp_path):
 def test_a_selection_however_it_is_written(tmp_path, rationale):
     (one,) = read(tmp_path, [{"id": "1", "rationale": rationale}], [ONE])
     assert (one.sequences[0].chosen, one.sequences[0].scores) == ((2,), ())
-    found = MetricColumns.of("tool", [one], LABELS).metrics()
+    found = Summary.of("tool", [one], LABELS).metrics
     assert found["token_f1"] == 1 and "auprc" not in found
 
 

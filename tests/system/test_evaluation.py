@@ -19,7 +19,6 @@ from unirex.evaluation.record_files import read_records, write_records
 from unirex.evaluation.records import Record
 from unirex.evaluation.run import evaluate, evaluate_to, evaluated
 from unirex.evaluation.summary import Summary
-from unirex.evaluation.tally import aggregate
 from unirex.metrics.registry import PROBED
 from unirex.objectives import Objectives
 from unirex.objectives.comprehensiveness import Comprehensiveness
@@ -81,7 +80,7 @@ def test_comp_and_suff_are_those_of_the_texts_with_words_deleted(system, budget)
 def test_metrics_come_out_of_the_records_file_bit_for_bit(system, tmp_path):
     results = evaluate(system, DATA["test"])
     results.save(tmp_path)
-    again = aggregate(read_records(tmp_path / "records.jsonl"), system.labels)
+    again = Summary.of("ours", read_records(tmp_path / "records.jsonl"), system.labels).metrics
     assert again == results.metrics
     saved = json.loads((tmp_path / "metrics.json").read_text())
     assert saved["system"] == "vanilla + shared-lm" and saved["metrics"] == results.metrics
@@ -292,7 +291,7 @@ def test_metrics_under_another_removal_are_those_of_evaluating_with_it(system):
 
 def test_the_floor_is_the_mean_of_its_draws(system):
     results = evaluate(system, DATA["test"], draws=3)
-    drawn = [aggregate(records, system.labels) for records in results.floor]
+    drawn = [Summary.of("ours", records, system.labels).metrics for records in results.floor]
     assert len({one["auprc"] for one in drawn}) == 3, "each draw is another one"
     floor = results.summary.floor_metrics
     for name in ("comprehensiveness", "auprc"):
@@ -327,8 +326,8 @@ def test_plausibility_is_told_apart_for_right_and_wrong_predictions(system):
     right = [one for one in results.records if one.predicted == one.label]
     wrong = [one for one in results.records if one.predicted != one.label]
     assert right and wrong
-    assert results.metrics["auprc/correct"] == aggregate(right, system.labels)["auprc"]
-    assert results.metrics["auprc/wrong"] == aggregate(wrong, system.labels)["auprc"]
+    assert results.metrics["auprc/correct"] == Summary.of("ours", right, system.labels).metrics["auprc"]
+    assert results.metrics["auprc/wrong"] == Summary.of("ours", wrong, system.labels).metrics["auprc"]
 
 
 def test_labels_of_any_type_survive_parquet(system, tmp_path):
@@ -369,4 +368,6 @@ def test_records_of_any_number_are_summed_up_with_few_of_them_in_memory(
         if number % 32 == 0:
             peak = max(peak, sum(type(one) is Record for one in gc.get_objects()))
     assert summary.count == 320 and peak <= before + 4
-    assert summary.metrics["auprc"] == pytest.approx(aggregate([record], system.labels)["auprc"])
+    assert summary.metrics["auprc"] == pytest.approx(
+        Summary.of("ours", [record], system.labels).metrics["auprc"]
+    )

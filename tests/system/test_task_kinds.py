@@ -15,7 +15,7 @@ from unirex.cli import main
 from unirex.data.example import Example, choice_label
 from unirex.errors import UserError
 from unirex.evaluation.record_files import read_records
-from unirex.evaluation.tally import aggregate
+from unirex.evaluation.summary import Summary
 from unirex.methods import method_names, method_settings
 
 QUICK = {"epochs": 1, "learning_rate": 4e-3, "batch_size": 4}
@@ -99,7 +99,7 @@ def test_every_metric_is_a_number_and_records_come_back(fitted, kind, method, tm
     for ending in ("jsonl", "parquet"):
         read = tuple(read_records(tmp_path / f"records.{ending}"))
         assert read == results.records
-        assert aggregate(read, system.labels) == results.metrics
+        assert Summary.of("ours", read, system.labels).metrics == results.metrics
     for record, example in zip(results.records, data["test"], strict=True):
         check_record(record, example)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from math import isnan
 
@@ -100,14 +100,6 @@ class Tally:
         return performance.collapse_of(self.confusion)
 
 
-def aggregate(records: Iterable[Record], labels: Sequence[Label] | None = None) -> dict[str, float]:
-    """Every metric of these records by name."""
-    tally = Tally(labels)
-    for record in records:
-        tally.add(record)
-    return tally.metrics()
-
-
 @dataclass
 class MetricColumns:
     """One system's value of every metric for every example, in order: eight bytes per value.
@@ -127,14 +119,6 @@ class MetricColumns:
 
     def __post_init__(self) -> None:
         self.tally = Tally(self.given)
-
-    @classmethod
-    def of(cls, name: str, records: Iterable[Record], labels: Sequence[Label] | None = None) -> MetricColumns:
-        """The columns of all these records."""
-        columns = cls(name, labels)
-        for record in records:
-            columns.add(record)
-        return columns
 
     def add(self, record: Record) -> None:
         """Append one more example."""
