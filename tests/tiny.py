@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
 import torch
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 from torch import nn
@@ -231,6 +232,14 @@ def build_batch(
     tokens = PreTrainedTokenizerFast.from_pretrained(folder)
     encoder = TextEncoder(tokens, POSITIONS - 2, labels, separators=separators)
     return collate(encoder.encode(examples(texts, labels)), tokens.pad_token_id)
+
+
+def assert_same_choice(one, other, tolerance: float = 1e-5) -> None:
+    """Tokens as (score, selected) agree up to rounding, which may choose between scores as good as equal."""
+    one, other = list(one), list(other)
+    assert [score for score, _ in one] == pytest.approx([score for score, _ in other], abs=tolerance)
+    moved = [left[0] for left, right in zip(one, other, strict=True) if left[1] != right[1]]
+    assert not moved or max(moved) - min(moved) <= 2 * tolerance
 
 
 @contextmanager

@@ -36,7 +36,8 @@ def setting(folder, texts=tiny.SENTENCES, **settings):
     return model, Pass(model.task, batch), batch.labels
 
 
-def close(found, expected, tolerance=1e-5):
+def close(found, expected, tolerance=1e-4):
+    """Attributions are gradients, or small differences of logits: coarser than logits themselves."""
     assert (found - expected).abs().max() <= tolerance * expected.abs().max()
 
 
@@ -105,9 +106,10 @@ def test_the_error_of_completeness_is_what_is_missing_in_the_sum(encoders, name)
     made, rows = extractor(model, name), torch.arange(len(target))
     scores = made(full, target).detach()
     nothing = model.task(full.batch, baseline(full))
-    change = (full.logits - nothing)[rows, target].detach()
-    torch.testing.assert_close(made.convergence_delta(full, target, scores), scores.sum(-1) - change)
-    torch.testing.assert_close(made.convergence_delta(full, target), scores.sum(-1) - change)
+    missing = scores.sum(-1) - (full.logits - nothing)[rows, target].detach()
+    near = {"rtol": 1e-4, "atol": 1e-4}
+    torch.testing.assert_close(made.convergence_delta(full, target, scores), missing, **near)
+    torch.testing.assert_close(made.convergence_delta(full, target), missing, **near)
 
 
 # Attention
@@ -147,7 +149,7 @@ def test_any_layer_can_be_looked_at(encoders):
     folder = encoders("bert")
     model, full, target = setting(folder, tiny.SENTENCES[:1])
     first, again, last = (extractor(model, "attention", layer=n)(full, target)[0] for n in (0, -2, 1))
-    torch.testing.assert_close(first, naive_attention(folder, tiny.SENTENCES[0], rollout=False, layer=0))
+    close(first, naive_attention(folder, tiny.SENTENCES[0], rollout=False, layer=0))
     assert torch.equal(first, again)
     assert not torch.equal(first, last)
 
@@ -209,7 +211,7 @@ def test_scores_belong_to_the_text_not_to_its_batch(encoders, family, name):
         alone = tiny.build_batch(folder, [tiny.SENTENCES[row]])
         width = alone.input_ids.shape[1]
         found = made(Pass(model.task, alone), target[row : row + 1])[0]
-        close(many[row, :width], found, 1e-4)
+        close(many[row, :width], found)
         assert (many[row, width:] * full.batch.attention_mask[row, width:] == 0).all()
 
 
@@ -241,7 +243,7 @@ def test_every_choice_is_explained_by_its_own_logit(encoders, name):
     assert scores.shape == full.batch.input_ids.shape
     plain = replace(full.batch, example=None, choice=None)
     zeros = torch.zeros(len(plain.input_ids), dtype=torch.long)
-    torch.testing.assert_close(extractor(model, name)(Pass(model.task, plain), zeros), scores)
+    close(extractor(model, name)(Pass(model.task, plain), zeros), scores)
 
 
 @pytest.mark.parametrize("name", NEW)
@@ -260,7 +262,7 @@ def test_long_texts_are_scored_in_windows(encoders, name):
     assert (scores[batch.selectable] != 0).float().mean() > 0.9
     short = collate(made.encode(examples[1:2]), tokens.pad_token_id)
     alone = extractor(model, name)(Pass(model.task, short), batch.labels[1:2])[0]
-    close(scores[1, : len(alone)], alone, 1e-4)
+    close(scores[1, : len(alone)], alone)
 
 
 @pytest.mark.parametrize("name", NEW)
@@ -270,7 +272,7 @@ def test_they_run_in_bounded_chunks(encoders, monkeypatch, name):
     limits = Limits(chunk=full.batch.input_ids.shape[1], overhead=0, saved=1 << 30)
     monkeypatch.setattr("unirex.models.task.device_limits", lambda _: limits)
     with tiny.counted(model.task.encoder) as shapes:
-        close(extractor(model, name)(full, target), whole, 1e-4)
+        close(extractor(model, name)(full, target), whole)
     assert all(rows * width <= limits.chunk for rows, width in shapes)
 
 

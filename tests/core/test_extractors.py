@@ -55,7 +55,7 @@ def by_captum(full, target, make, **options):
     return found.sum(-1).detach()
 
 
-def close(found, expected, tolerance=1e-5):
+def close(found, expected, tolerance=1e-4):
     assert (found - expected).abs().max() <= tolerance * expected.abs().max()
 
 
@@ -264,7 +264,7 @@ def test_padding_does_not_change_scores(encoders, family, name):
     width = alone.input_ids.shape[1]
     one, many = (model.extractor(Pass(model.task, batch), batch.labels) for batch in (alone, together))
     assert width < many.shape[1]
-    close(many[0, :width], one[0], 1e-4)
+    close(many[0, :width], one[0])
 
 
 def random_scores(batch, seed=0):

@@ -193,7 +193,7 @@ def test_budgets_per_step_are_an_unbiased_draw(encoders):
         sampled = []
         for drawn in itertools.combinations(model.config.budgets, 2):  # noqa: B007
             sampled.append(model(**batch).loss)
-    torch.testing.assert_close(torch.stack(sampled).mean(), whole)
+    torch.testing.assert_close(torch.stack(sampled).mean(), whole, rtol=1e-5, atol=1e-5)
     assert torch.stack(sampled).std() > 1e-3
     del model._training_budgets
     model.training = True

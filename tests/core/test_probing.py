@@ -80,7 +80,7 @@ class Asked:
 
 
 def close(found, expected):
-    np.testing.assert_allclose(np.array(found), np.array(expected), atol=2e-6)
+    np.testing.assert_allclose(np.array(found), np.array(expected), rtol=1e-5, atol=1e-5)
 
 
 @pytest.fixture(params=[(family, removal) for family in FAMILIES for removal in REMOVALS], ids="-".join)
@@ -287,7 +287,8 @@ def test_only_what_can_be_selected_fades_and_only_to_nothing(encoders, monkeypat
 
 def test_another_seed_is_another_draw(on_bert):
     one, other = (on_bert.probe("soft", seed=seed)[0] for seed in (0, 1))
-    assert one.zero == other.zero and one.soft_kept != other.soft_kept
+    close(one.zero, other.zero)
+    assert np.abs(np.subtract(one.soft_kept, other.soft_kept)).max() > 1e-3
     assert len(set(one.soft_kept)) > 1
 
 
@@ -359,7 +360,8 @@ def test_a_text_of_which_nothing_can_be_removed(encoders, blank):
     assert not asked.encoded[0].sequences[0].selectable.any()
     (found,) = asked.probe()
     assert found.deletion == found.insertion == found.left_out == ()
-    assert found.words is None and found.first == found.empty
+    assert found.words is None
+    close(found.first, found.empty)
     (_, other) = Asked(encoders("bert"), (blank, "good film")).probe()
     assert len(other.deletion) == 2
 

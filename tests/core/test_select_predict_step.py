@@ -147,8 +147,8 @@ def test_an_explanation_names_what_was_read(systems, method):
     step = system.model.step(batch)
     for row, told in enumerate(system.explain(list(test))):
         places = batch.selectable[row].nonzero().flatten()
-        read = [bool(step.masks[-1][row, place]) for place in places]
-        assert [token.selected for token in told.tokens] == read
+        read = zip(step.scores[row, places].tolist(), step.masks[-1][row, places].tolist(), strict=True)
+        tiny.assert_same_choice([(token.score, token.selected) for token in told.tokens], read)
         assert list(told.probabilities.values()) == pytest.approx(
             step.logits[row].softmax(-1).tolist(), abs=1e-5
         )

@@ -286,7 +286,7 @@ def test_metrics_under_another_removal_are_those_of_evaluating_with_it(system):
     for removal in ("mask_token", "pad_token"):
         alone = evaluate(system, DATA["test"], removal=removal, beside=(), draws=0).metrics
         for name in ("comprehensiveness", "sufficiency", "csd"):
-            assert beside.metrics[f"{name}/{removal}"] == pytest.approx(alone[name], abs=1e-6)
+            assert beside.metrics[f"{name}/{removal}"] == pytest.approx(alone[name], abs=1e-5)
 
 
 def test_the_floor_is_the_mean_of_its_draws(system):

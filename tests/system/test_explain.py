@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from transformers import AutoTokenizer
 
 import unirex
-from tiny import FAMILIES, build_model
+from tiny import FAMILIES, assert_same_choice, build_model
 from unirex.errors import UserError
 from unirex.system import System
 
@@ -131,7 +131,8 @@ def test_another_extractor_explains_the_same_predictions(systems):
     system = systems("bert")
     for name in ("gradient", "input-x-gradient", "integrated-gradients", "deeplift", "random"):
         other = system.with_extractor(name).explain("a witty film")
-        assert other.probabilities == system.explain("a witty film").probabilities
+        expected = system.explain("a witty film").probabilities  # by another kernel, for some
+        assert other.probabilities == pytest.approx(expected, abs=1e-5)
         assert not any(one.is_meta for one in system.with_extractor(name).model.state_dict().values())
     assert system.model.config.extractor == "shared-lm"  # untouched
     with pytest.raises(UserError, match="did you mean 'integrated-gradients'"):
@@ -153,9 +154,16 @@ def test_the_pipeline_of_transformers(systems, tmp_path):
     classify = transformers.pipeline("rationale-classification", model=str(tmp_path / "run"))
     texts = ["a witty film", "dull ."]
     several = classify(texts, budget=30)
-    assert [one["label"] for one in several] == [systems("bert").explain(text).label for text in texts]
     assert several[0]["rationale"][0].keys() >= {"start", "end", "text"}
-    assert classify(texts[0], budget=30)["rationale"] == several[0]["rationale"]
+    for one, text in zip(several, texts, strict=True):
+        told = systems("bert").explain(text, budget=30)
+        assert abs(max(told.probabilities.values()) - 0.5) > 1e-4, "or rounding decides the label"
+        assert one["label"] == told.label
+        assert one["probabilities"] == pytest.approx(told.probabilities, abs=1e-5)
+        alone = classify(text, budget=30)
+        assert_same_choice(
+            *([(word["score"], word["selected"]) for word in a["words"]] for a in (alone, one))
+        )
     assert next(classify(text for text in texts))["label"] == several[0]["label"]
     with pytest.raises(TypeError, match="no option bugdet"):
         classify("a film", bugdet=3)
