@@ -9,7 +9,7 @@ from hashlib import blake2b
 from itertools import combinations
 from reprlib import repr as short
 
-from unirex.data.example import DatasetInfo, Example, Rationale, Splits, choice_label
+from unirex.data.example import DatasetInfo, Example, Rationale, Splits, choice_labels
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ def _conflicting_labels(data: Splits, prefixes: Mapping[str, str]) -> Iterator[s
 def _example_faults(example: Example, info: DatasetInfo) -> Iterator[str]:
     if not any(text.strip() for text in example.segments):
         yield "there is no text in it"
-    labels = info.labels if example.choices is None else tuple(map(choice_label, range(len(example.choices))))
+    labels = info.labels if example.choices is None else choice_labels(len(example.choices))
     if example.label is not None and example.label not in labels:
         yield f"label {example.label!r} is none of {', '.join(map(repr, labels))}"
     if example.rationale is not None:

@@ -55,6 +55,15 @@ def choice_label(number: int) -> str:
     return letters
 
 
+def choice_labels(count: int) -> tuple[str, ...]:
+    """The letters of this many choices: the labels of a multiple-choice example.
+
+    >>> choice_labels(3)
+    ('A', 'B', 'C')
+    """
+    return tuple(map(choice_label, range(count)))
+
+
 @dataclass(frozen=True, slots=True)
 class DatasetInfo:
     """Properties of a dataset that all its splits share.

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from unirex.data.catalogue import DATASETS, load_named
-from unirex.data.example import SPLIT_NAMES, DatasetInfo, Example, Splits, TaskKind, choice_label
+from unirex.data.example import SPLIT_NAMES, DatasetInfo, Example, Splits, TaskKind, choice_labels
 from unirex.data.formats import Format, find_format, format_module, is_hub_id, non_default, settings_for
 from unirex.data.formats import table as tabular
 from unirex.data.formats.table import Columns, DatasetRecord, check_shapes
@@ -23,6 +23,7 @@ from unirex.data.validate import (
     check_label,
     check_labels,
     check_splits,
+    check_train,
     exists,
     label_order,
     row_at,
@@ -186,17 +187,16 @@ def assemble(records: Sequence[DatasetRecord], *, name: str, place: object, seed
         parts = _partition(labelled, seed)
         if first.choices is None:
             check_splits(parts)
-        elif not parts.get("train"):  # a letter that train lacks is fine: all choices are read by one head
-            raise UserError("no training examples; mark some rows as split 'train' or give a train file")
+        else:  # a letter that train lacks is fine: all choices are read by one head
+            check_train(parts)
     if first.choices is None:
         task: TaskKind = "text" if len(first.segments) == 1 else "segments"
         labels = label_order(example.label for example in parts["train"] if example.label is not None)
         return Splits(DatasetInfo(name, labels, task), parts)
     most = max(len(example.choices or ()) for part in parts.values() for example in part)
-    letters = tuple(map(choice_label, range(most)))
     # Only the question can carry a rationale: without its choices there would be nothing to choose from.
     question = tuple(range(len(first.segments)))
-    return Splits(DatasetInfo(name, letters, "choice", rationale_segments=question), parts)
+    return Splits(DatasetInfo(name, choice_labels(most), "choice", rationale_segments=question), parts)
 
 
 def _check_records(records: Sequence[DatasetRecord]) -> None:

@@ -13,6 +13,7 @@ from difflib import get_close_matches
 from inspect import Parameter, signature
 from pathlib import Path
 from reprlib import repr as short
+from sys import float_info
 from typing import Any
 
 from unirex.data.example import Example, Label
@@ -134,6 +135,16 @@ def is_missing(value: object) -> bool:
     return value is None or (isinstance(value, float) and value != value)
 
 
+def is_number(value: object) -> bool:
+    """Whether a value is a finite number; True and False are not.
+
+    >>> [is_number(value) for value in (1, 0.5, True, "1", float("nan"), 10**400)]
+    [True, True, False, False, False, False]
+    """
+    # Not `isfinite`, which raises for an integer that no float can hold; JSON may have one.
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= float_info.max
+
+
 def check_text(value: object, *, column: str = "text", blank: bool = False) -> str:
     """The value as a text; it must be a valid string and, unless `blank` is allowed, not blank."""
     if not isinstance(value, str):
@@ -207,8 +218,7 @@ def label_order(labels: Iterable[Label]) -> tuple[Label, ...]:
 
 def check_splits(parts: Mapping[str, Sequence[Example]]) -> None:
     """Train must exist and have at least two classes, and no split may have a label that train lacks."""
-    if not parts.get("train"):
-        raise UserError("no training examples; mark some rows as split 'train' or give a train file")
+    check_train(parts)
     known = {example.label for example in parts["train"]}
     if len(known) < 2:
         only = next(iter(known))
@@ -220,6 +230,12 @@ def check_splits(parts: Mapping[str, Sequence[Example]]) -> None:
                     f"label {example.label!r} of {split} (first in example '{example.id}') is not in train; "
                     "add training examples of it or correct it"
                 )
+
+
+def check_train(parts: Mapping[str, Sequence[Example]]) -> None:
+    """Train must exist and hold an example."""
+    if not parts.get("train"):
+        raise UserError("no training examples; mark some rows as split 'train' or give a train file")
 
 
 def option_names(function: Callable[..., object]) -> list[str]:

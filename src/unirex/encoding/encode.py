@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from unirex.data.example import Example, Label, Layout, choice_label
+from unirex.data.example import Example, Label, Layout, choice_labels
 from unirex.encoding.batch import Encoded, Tokens
 from unirex.encoding.sequence import POLICIES, TRUNCATIONS, Assembly, Frame, Piece, head, share_out
 from unirex.errors import UserError, unknown
@@ -171,7 +171,7 @@ class TextEncoder:
         """The class number of an example's label, or the number of the right choice."""
         labels: Sequence[Label] = self.labels
         if self.layout.choice:
-            labels = [choice_label(number) for number in range(len(example.choices or ()))]
+            labels = choice_labels(len(example.choices or ()))
         for index, label in enumerate(labels):
             if label == example.label and type(label) is type(example.label):
                 return index

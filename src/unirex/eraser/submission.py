@@ -11,9 +11,8 @@ from reprlib import repr as short
 from typing import Any, NamedTuple, NoReturn
 
 from unirex.data.rows import json_rows
-from unirex.data.validate import row_at
+from unirex.data.validate import is_number, row_at
 from unirex.errors import UserError
-from unirex.evaluation.predictions import is_number
 from unirex.files import replace_file
 
 ClassScores = Mapping[str, float]  # the probability of each class

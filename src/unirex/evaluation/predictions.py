@@ -23,15 +23,14 @@ from difflib import get_close_matches
 from itertools import accumulate, pairwise
 from pathlib import Path
 from reprlib import repr as short
-from sys import float_info
 from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from unirex.data.example import CharSpan, Example, Label, Rationale, choice_label
+from unirex.data.example import CharSpan, Example, Label, Rationale, choice_labels
 from unirex.data.rationales import parse_segments, words
 from unirex.data.rows import json_rows
-from unirex.data.validate import at, check_label
+from unirex.data.validate import at, check_label, is_number
 from unirex.errors import UserError, unknown
 from unirex.evaluation.records import BUDGETS, Distributions, FloatTuple, Record, Scored, Views, top_k
 
@@ -244,7 +243,7 @@ def predicted_records(
         example = examples[name]
         answers = tuple(labels)
         if example.choices is not None:
-            answers = tuple(choice_label(number) for number in range(len(example.choices)))
+            answers = choice_labels(len(example.choices))
         with at(place):
             record = _record(example, predict(line, example, answers), answers, above)
         first = first or (place, record)
@@ -332,12 +331,3 @@ def distribution(values: object, labels: Sequence[Label], name: str) -> FloatTup
     if min(given.values()) < 0 or abs(total - 1) > TOLERANCE:
         raise UserError(f"'{name}' {short(dict(values))} adds up to {total:.6g}; give probabilities, sum 1")
     return tuple(given[label] for label in labels)
-
-
-def is_number(value: object) -> bool:
-    """Whether a value is a finite number; True and False are not.
-
-    >>> [is_number(value) for value in (1, 0.5, True, "1", float("nan"))]
-    [True, True, False, False, False]
-    """
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= float_info.max

@@ -15,7 +15,7 @@ from transformers import PreTrainedModel
 from unirex.config import RANDOM_DRAWS
 from unirex.data.example import Example, Label
 from unirex.encoding.batch import Encoded, Tokens
-from unirex.evaluation.probes import probe
+from unirex.evaluation.probes import probabilities, probe
 from unirex.evaluation.records import Distributions, Draw, Probes, Record, Scored, Views
 from unirex.extractors.heuristic import Random
 from unirex.modeling import RationaleModel
@@ -85,7 +85,7 @@ def batch_records(
     probes = probe(step, protocol.probes, examples, encoded) if protocol.probes else None
     draws = batch_draws(step, examples, encoded, protocol, known=probes)
     predicted, targets = step.logits.argmax(-1).tolist(), step.target.tolist()
-    probabilities = _nested_probabilities(step.logits[None])
+    answered = _nested_probabilities(step.logits[None])
     errors = step.completeness_errors
     deltas = None if errors is None else errors.double().tolist()
     for row, (example, encoding) in enumerate(zip(examples, encoded, strict=True)):
@@ -96,7 +96,7 @@ def batch_records(
             label=example.label,
             predicted=labels[predicted[row]],
             labels=labels,
-            probabilities=_cut(probabilities[row], len(labels))[0],
+            probabilities=_cut(answered[row], len(labels))[0],
             sequences=tuple(next(scored) for _ in encoding.sequences),
             budgets=tuple(map(float, step.budgets)),
             target=labels[targets[row]],
@@ -189,7 +189,7 @@ def _draws(
 
 def _nested_probabilities(logits: Tensor) -> list[Distributions]:
     """Probabilities by example and view: from logits [K, B, C] to tuples [B][K][C]."""
-    rows = logits.float().softmax(-1).transpose(0, 1).tolist()
+    rows = probabilities(logits).transpose(0, 1).tolist()
     return [tuple(map(tuple, row)) for row in rows]
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from functools import cache
-from math import isfinite
 from typing import Any, get_args, get_type_hints
 
 import numpy as np
@@ -17,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from unirex import config
 from unirex.data.example import Label
+from unirex.data.validate import is_number
 
 BUDGETS = tuple(map(float, config.BUDGETS))  # per cent; the paper's and ERASER's
 
@@ -237,7 +237,7 @@ def _check_count(what: str, values: Sequence[Any], count: int, *, empty: bool = 
 
 def _check_numbers(what: str, values: FloatTuple) -> None:
     for value in values:
-        if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+        if not is_number(value):
             raise ValueError(f"{what} {value!r} is not a number")
 
 

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from itertools import accumulate, combinations, pairwise
 from typing import Any, Literal
 
-from unirex.data.example import CharSpan, choice_label
+from unirex.data.example import CharSpan, choice_labels
 from unirex.metrics.performance import f1_from_counts
 from unirex.report.marked_text import cut
 from unirex.report.markup import Html
@@ -81,7 +81,7 @@ class ComparedExample:
 
 def shown_choice(choices: Sequence[str] | None, predicted: str | None, label: str | None) -> int | None:
     """Number of the choice a reader looks at: the predicted one, else the gold one, else the first."""
-    letters = [choice_label(number) for number in range(len(choices or ()))]
+    letters = choice_labels(len(choices or ()))
     known = [letters.index(letter) for letter in (predicted, label) if letter in letters]
     return (known or [0])[0] if letters else None
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from unirex.data.example import DatasetInfo, Splits, choice_label
+from unirex.data.example import DatasetInfo, Splits, choice_labels
 from unirex.data.formats.eraser import Parts, only_document, read_eraser
 from unirex.data.formats.eraser_files import Annotation
 from unirex.data.validate import check_text
@@ -19,7 +19,7 @@ BETWEEN = " [sep] "
 
 INFO = DatasetInfo(
     name="cose",
-    labels=tuple(choice_label(number) for number in range(CHOICES)),
+    labels=choice_labels(CHOICES),
     task="choice",
     metric="accuracy",
     rationale_segments=(0,),

@@ -12,7 +12,7 @@ from typing import Any
 
 from unirex.data.example import SPLIT_NAMES, CharSpan, DatasetInfo, Example, Label, Splits
 from unirex.data.rows import json_object, nonempty, read_lines
-from unirex.data.validate import check_text, note_place, remark, row_at
+from unirex.data.validate import check_text, is_number, note_place, remark, row_at
 from unirex.errors import UserError, unknown
 
 INFO = DatasetInfo(name="sst", labels=("neg", "pos"), metric="accuracy")
@@ -106,7 +106,7 @@ def _parse_record(item: Any, place: str) -> tuple[Label, str, list[float]]:
     if label not in INFO.labels:
         raise unknown("classification", label, INFO.labels)
     weights, words = record.get("rationale"), len(_WORD.findall(text))
-    if not isinstance(weights, list) or not all(map(_is_number, weights)):
+    if not isinstance(weights, list) or not all(map(is_number, weights)):
         raise UserError(f"'rationale' must be a list of numbers, one for each word, not {short(weights)}")
     if len(weights) == words - 1:  # three such are in the published train file (spec/data.md#sst)
         remark(place, f"rationale has {words - 1} numbers for {words} words; read as 0 for the last word")
@@ -116,10 +116,6 @@ def _parse_record(item: Any, place: str) -> tuple[Label, str, list[float]]:
             f"rationale has {len(weights)} numbers, but the text has {words} words; give one a word"
         )
     return label, text, weights
-
-
-def _is_number(value: object) -> bool:
-    return type(value) in (int, float) and value == value  # neither a bool nor NaN
 
 
 class Tree:
