@@ -12,7 +12,7 @@ from jsonargparse import ArgumentParser, Namespace
 
 from unirex.cli.inputs import as_json
 from unirex.errors import UserError
-from unirex.metrics.registry import METRICS
+from unirex.metrics.registry import PERFORMANCE_SCORES
 from unirex.metrics.relative_gain import (
     FAITHFULNESS,
     GUARDED,
@@ -102,15 +102,10 @@ def _reports(options: Namespace) -> Iterator[GainReport]:
 
 def _performance(rows: Mapping[str, Mapping[str, float]], source: str) -> str:
     """The performance metric of a table: accuracy if it is there, else the only one."""
-    known = [
-        name
-        for name, metric in METRICS.items()
-        if metric.desideratum == "performance" and metric.direction == "higher"
-    ]
-    present = [name for name in known if any(name in row for row in rows.values())]
+    present = [name for name in PERFORMANCE_SCORES if any(name in row for row in rows.values())]
     if "accuracy" in present or len(present) == 1:
         return "accuracy" if "accuracy" in present else present[0]
-    found = f"has {', '.join(present)}" if present else f"has none of {', '.join(known)}"
+    found = f"has {', '.join(present)}" if present else f"has none of {', '.join(PERFORMANCE_SCORES)}"
     raise UserError(f"{source}: {found}; say which one is task performance: --performance …")
 
 
@@ -129,9 +124,9 @@ def _text(report: GainReport) -> str:
     lines.append(table(rows, list(heads.values())))
     lines += [f"note: {note}" for note in report.notes]
     lines += [
-        f"printed otherwise: {other.method} {other.gain.upper()} {other.printed:.3f}, "
-        f"not {other.recomputed:.3f}: {other.diagnosis}."
-        for other in report.disagreements
+        f"printed otherwise: {gain.method} {gain.gain.upper()} {gain.printed:.3f}, "
+        f"not {gain.recomputed:.3f}: {gain.diagnosis}."
+        for gain in report.disagreements
     ]
     lines += [f"when comparing: {caveat}" for caveat in report.caveats]
     return "\n".join(lines)

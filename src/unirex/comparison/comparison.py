@@ -22,7 +22,7 @@ from unirex.comparison.tables import main_table, probes_table, table_of_runs
 from unirex.errors import UserError, unknown
 from unirex.metrics import performance
 from unirex.metrics.paired import PairedTest
-from unirex.metrics.registry import BY_REMOVAL, HEADLINE, METRICS, metric
+from unirex.metrics.registry import BY_REMOVAL, HEADLINE, METRICS, PERFORMANCE_SCORES, metric
 from unirex.metrics.relative_gain import FAITHFULNESS, PLAUSIBILITY, Gains, relative_gain, warnings_of
 from unirex.paper.published import performance_metric
 from unirex.report.notes import constant_answer
@@ -32,7 +32,7 @@ EXAMPLES = 10_000  # most texts of a page
 
 
 def compare(
-    places: Sequence[EvaluationInput] | Mapping[str, Any],
+    inputs: Sequence[EvaluationInput] | Mapping[str, Any],
     *,
     evaluation: str | None = None,
     columns: Sequence[str] | None = None,
@@ -47,7 +47,7 @@ def compare(
     """Read evaluations of the same examples and put them side by side.
 
     Args:
-        places: folders of runs or of evaluations, files of records, `NAME=place`, or results of
+        inputs: folders of runs or of evaluations, files of records, `NAME=place`, or results of
             `unirex.evaluate`; or a mapping of names to one of these, or to a list of seeds.
         evaluation: which of a run's evaluations, if it has several.
         columns: metrics of the table; by default the three desiderata.
@@ -65,7 +65,7 @@ def compare(
         raise UserError(f"--draws {draws}: must be at least 1; 1000 or more make sense.")
     if examples < 0:
         raise UserError(f"--examples {examples}: must be 0 or more.")
-    groups = group_by_method(find_sources(places, evaluation=evaluation))
+    groups = group_by_method(find_sources(inputs, evaluation=evaluation))
     if not groups:
         raise UserError("there is nothing to compare; give runs, evaluations or files of records.")
     evaluations = [read_evaluation(source, advance=advance) for group in groups.values() for source in group]
@@ -108,11 +108,7 @@ class Comparison:
     @property
     def performance(self) -> str:
         """The metric that counts as performance: the first such column."""
-        for key in self.columns:
-            known = METRICS.get(key)
-            if known and known.desideratum == "performance" and known.direction == "higher":
-                return key
-        return "accuracy"
+        return next((key for key in self.columns if key in PERFORMANCE_SCORES), "accuracy")
 
     def measured(self, keys: Iterable[str]) -> list[str]:
         """Those of the metrics that any method has."""

@@ -130,6 +130,11 @@ _ALL = (
 # fmt: on
 
 METRICS: dict[str, Metric] = {entry.name: entry for entry in _ALL}
+PERFORMANCE_SCORES = tuple(  # of the classifier; not its calibration error, which is lower for the better
+    name
+    for name, entry in METRICS.items()
+    if entry.desideratum == "performance" and entry.direction == "higher"
+)
 HEADLINE = tuple(name for name, entry in METRICS.items() if entry.headline)
 PROBED = tuple(name for name, entry in METRICS.items() if entry.probe)
 BY_REMOVAL = tuple(name for name, entry in METRICS.items() if entry.by_removal)
