@@ -15,7 +15,7 @@ from jsonargparse import Namespace
 
 from unirex.bench import GROUPS
 from unirex.bench.harness import Measurements, Row, not_measured
-from unirex.bench.workload import QUICK, Pace, Workload, choose_data, machine, versions
+from unirex.bench.workload import QUICK, Pace, Workload, choose_data, compared_versions, machine
 from unirex.errors import UserError, one_line, unknown
 from unirex.files import replace_file, say
 from unirex.system import BATCH_SIZE
@@ -120,7 +120,7 @@ def about(options: Namespace, work: Workload) -> dict[str, Any]:
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "settings": settings,
         "machine": machine(),
-        "versions": versions(),
+        "versions": compared_versions(),
     }
 
 

@@ -8,7 +8,6 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from unirex.explanation import Explanation
 from unirex.methods import resolve
 from unirex.methods.building import build_system
 from unirex.system import BATCH_SIZE, System, load
+from unirex.training.run_folder import NOT_INSTALLED, versions
 
 PACKAGES = ("torch", "transformers", "tokenizers", "captum", "shap", "numpy", "scikit-learn")
 
@@ -166,17 +166,12 @@ def machine() -> dict[str, Any]:
     }
 
 
-def versions() -> dict[str, str]:
+def compared_versions() -> dict[str, str]:
     """Versions of Python and of the compared packages that are installed."""
     import unirex
 
-    installed = {"unirex": unirex.__version__, "python": platform.python_version()}
-    for name in PACKAGES:
-        try:
-            installed[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return installed
+    packages = {name: known for name, known in versions(PACKAGES).items() if known != NOT_INSTALLED}
+    return {"unirex": unirex.__version__, "python": platform.python_version(), **packages}
 
 
 def usable_cores() -> int:

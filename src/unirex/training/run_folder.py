@@ -6,7 +6,7 @@ import json
 import platform
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -20,6 +20,7 @@ from unirex.data.example import Splits
 from unirex.errors import UserError
 from unirex.files import write_file
 
+NOT_INSTALLED = "not installed"
 PACKAGES = ("unirex", "torch", "transformers", "tokenizers", "lightning", "numpy", "safetensors")
 WRITTEN = (  # by a run, removed with it; stages are named after their content and stay
     "run.json",
@@ -164,14 +165,14 @@ def differences(
     return differing
 
 
-def versions() -> dict[str, str]:
-    """The installed versions of the packages that results depend on."""
+def versions(packages: Sequence[str] = PACKAGES) -> dict[str, str]:
+    """The installed versions of packages, by default of those that results depend on."""
     installed = {}
-    for name in PACKAGES:
+    for name in packages:
         try:
             installed[name] = version(name)
         except PackageNotFoundError:
-            installed[name] = "not installed"
+            installed[name] = NOT_INSTALLED
     return installed
 
 
