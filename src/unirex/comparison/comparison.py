@@ -27,7 +27,7 @@ from unirex.metrics.relative_gain import FAITHFULNESS, PLAUSIBILITY, Gains, rela
 from unirex.paper.published import performance_metric
 from unirex.report.notes import constant_answer
 
-BUDGET = 20.0  # per cent; size of the highlights, or the nearest that was measured
+BUDGET = 20.0  # per cent; size of the highlights as in `unirex.system`, or the nearest that was measured
 EXAMPLES = 10_000  # most texts of a page
 
 

@@ -27,7 +27,6 @@ from unirex.errors import UserError
 VARIABLE = "UNIREX_CACHE"
 OFF = ("", "0", "off")
 ENTRY = re.compile(r"[0-9a-f]{64}(\.|$)")  # with a suffix while it is being written
-BLOCK = 1 << 18  # bytes read at a time
 
 _STARTED = time.time()  # when this process imported its code
 
@@ -65,6 +64,8 @@ def add_entry(entry: Path, write: Callable[[Path], object], *, intact: Callable[
 
 
 def _publish(draft: Path, entry: Path, intact: Callable[[Path], bool]) -> None:
+    # A folder cannot be replaced in one step, so a damaged entry is moved aside first. Another process may
+    # publish its own in between: the renaming is tried again, and an intact entry of the other is kept.
     try:
         draft.rename(entry)
     except OSError:
@@ -182,11 +183,8 @@ def content_digest(source: Path) -> str:
 
 
 def _file_digest(path: str) -> bytes:
-    digest = hashlib.sha256()
     with open(path, "rb", buffering=0) as file:  # noqa: PTH123  faster, for folders of many files
-        while block := file.read(BLOCK):
-            digest.update(block)
-    return digest.digest()
+        return hashlib.file_digest(file, "sha256").digest()
 
 
 def _files(folder: str, prefix: str = "", above: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:

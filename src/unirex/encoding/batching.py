@@ -61,6 +61,7 @@ class LengthGroupedBatches:
 
     def whole_epoch(self) -> list[list[int]]:
         """The batches of all processes: every example in exactly one of them, one batch may be short."""
+        # A large prime, so that the epochs of one seed are not those of the next.
         generator = torch.Generator().manual_seed(self.seed * 1_000_003 + self.epoch)
         order = torch.randperm(len(self.lengths), generator=generator).tolist()
         size = self.pool * self.batch_size

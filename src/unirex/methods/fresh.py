@@ -27,6 +27,7 @@ def fit(stages: Stages, data: Splits, config: Config) -> System:
         objectives=Objectives(task=config.objectives.task),
         training=without_gold(config),
     )
+    # The predictor is trained on the stored rationales; the extractor that makes them joins it afterwards.
     predictor = stages.last(build_system(stages.method, data, plain), data, plain, rationales)
     if config.extractor == "dual-lm":
         extractor, options = extracting.model.extractor, config.extractor_options

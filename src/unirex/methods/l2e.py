@@ -20,6 +20,7 @@ def fit(stages: Stages, data: Splits, config: Config) -> System:
     system = build_system(stages.method, data, config)
     if config.l2e.variant == "unirex":  # Paper: another classifier, trained beside the student
         return stages.last(system, data, config, lessons)
+    # The student explains the classifier it was taught from, so that one must not change any more.
     system.model.task.load_state_dict(classifier.model.task.state_dict())
     system.model.task.requires_grad_(False)
     stages.last(system, data, config, lessons)

@@ -87,6 +87,7 @@ class Stages:
         self._report(f"stage {name}: training in {folder}")
         system = build_system(name, data, config)
         run.open()
+        # Its folder is named after its inputs, so an interrupted stage can always be resumed.
         show = self.progress
         train(system.model, system.text_encoder, data, config, folder=folder, resume=True, progress=show)
         system.save_pretrained(folder)
@@ -201,6 +202,7 @@ def content_key(*parts: Any) -> str:
 
 def encoder_digest(name: str) -> str:
     """A digest of the files of an encoder in a folder, wherever that is; else its name."""
+    # Of the files, not the path: a copied or moved encoder must find the stages trained with it.
     folder = Path(name).expanduser()
     if not folder.is_dir():
         return name

@@ -209,7 +209,7 @@ def _extreme_share(drawn: Floats, observed: float, *, slack: float, exact: bool)
 
 def _all_fit(coins: int, draws: int) -> bool:
     """Whether all outcomes of this many coins are no more than `draws`."""
-    return coins < 60 and 2**coins <= draws
+    return coins < 60 and 2**coins <= draws  # the first test spares a power with thousands of digits
 
 
 def _coins(number: int, draws: int, seed: int) -> Iterator[NDArray[np.int8]]:

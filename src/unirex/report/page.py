@@ -10,6 +10,7 @@ from importlib.resources import files
 from unirex.report.marked_text import LEVELS, shade_css
 from unirex.report.markup import Html, element, joined
 
+# Texts of the data are on the page: if escaping ever failed, they still could neither load nor run anything.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 FOOTER = "Made with unirex. This page is one file and asks nothing of the network."
 GOLD_KEY = (element("span", "dotted", class_="gold-mark"), "what the data mark as the reasons (gold)")

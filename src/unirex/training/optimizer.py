@@ -45,7 +45,7 @@ class UncorrectedAdamW(Optimizer):
         self,
         params: Iterable[Any],
         lr: float,
-        betas: tuple[float, float] = (0.9, 0.98),
+        betas: tuple[float, float] = (0.9, 0.98),  # Paper: its code's; torch's own default is (0.9, 0.999)
         eps: float = 1e-8,
         weight_decay: float = 0.0,
     ) -> None:

@@ -74,6 +74,7 @@ def train(
         factor=training.gold_factor,
         seed=config.seed,
     )
+    # Twice as many texts as in training: validation keeps no activations for a backward pass.
     order = list(by_length(parts["dev"].lengths.tolist(), 2 * training.batch_size, tokens=TOKENS))
     epochs = Epochs(folder, config.seed, batches, choose=bool(config.objectives.task.weight))
     trainer = build_trainer(config, folder, [*progress_callbacks(progress), epochs])
@@ -84,7 +85,8 @@ def train(
     metric = data.info.metric if training.metric == "auto" else training.metric
     learner = Learner(model, config, metric)
     attention = model.task.encoder.config._attn_implementation
-    drops_exactly(model.task.encoder, 0)  # probe now, in full precision
+    # Probe now, in full precision: `fit` may convert the weights, and the answer is kept.
+    drops_exactly(model.task.encoder, 0)
     use_flash_attention(model.task.encoder, training.precision)
     with quiet_lightning():
         scored = {name: WithScores(parts[name], scores) for name, scores in (given or {}).items()}
@@ -144,8 +146,8 @@ def build_trainer(config: Config, folder: Path, callbacks: list[Callback]) -> pl
         "default_root_dir": folder,
         "inference_mode": False,  # attributions need gradients in evaluation too
         "num_sanity_val_steps": 0,
-        "use_distributed_sampler": False,
-        "enable_checkpointing": False,
+        "use_distributed_sampler": False,  # our batches are already divided among the processes
+        "enable_checkpointing": False,  # `Epochs` writes the checkpoints and `metrics.csv`
         "enable_model_summary": False,
         "logger": False,
     }
@@ -212,6 +214,7 @@ class Learner(pl.LightningModule):
         self.answers: list[tuple[int, int]] = []
 
     def on_train_batch_start(self, batch: Any, batch_idx: int) -> None:  # noqa: D102
+        # At every batch, as Lightning sets all modules to training mode by itself.
         self.model.train(self.settings.training.dropout)
         if not any(parameter.requires_grad for parameter in self.model.task.parameters()):
             self.model.task.eval()  # trained before, as in L2E: no dropout
@@ -268,6 +271,7 @@ class Epochs(Callback):
 
     def on_train_epoch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Seed by epoch, so that a resumed run draws what an uninterrupted one draws."""
+        # Multiplied by primes, so that neighbouring seeds, epochs and processes never share a number.
         torch.manual_seed((self.seed * 1_000_003 + trainer.current_epoch) * 1009 + trainer.global_rank)
         self.batches.set_epoch(trainer.current_epoch)
 

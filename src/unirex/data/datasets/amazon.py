@@ -27,7 +27,8 @@ def load(
     Args:
         folder: the unpacked archive, or a copy from the Hugging Face Hub.
         seed: seed of the sample.
-        sample: "stratified" draws (as the paper says), "first_n" takes the first rows (as its code; D-18).
+        sample: "stratified" draws (as the paper says), "first_n" takes the first rows (as its code does:
+            spec/known-errors.md#d-18).
         sizes: number of reviews in train, dev and test.
     """
     return load_polarity(folder, INFO, columns=("title", "content"), seed=seed, sample=sample, sizes=sizes)

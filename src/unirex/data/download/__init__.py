@@ -161,7 +161,7 @@ def _move(ready: Path, target: Path, aside: Path) -> None:
     """Move the folder into place; on failure, the one it replaces is put back."""
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
-        if os.path.lexists(target):
+        if os.path.lexists(target):  # a dangling link, too, would be in the way
             target.rename(aside)
         ready.rename(target)
     except BaseException:
