@@ -29,9 +29,9 @@ class Training:
     """How a system is trained.
 
     Args:
-        epochs: at most so many passes over the training data.
+        epochs: most passes over the training data.
         batch_size: texts per optimiser step and device.
-        max_batches: at most so many batches an epoch, for a quick trial; null: all.
+        max_batches: most batches per epoch, for a quick trial; null: all.
         accumulate: batches per optimiser step.
         learning_rate: null: what suits the encoder (1e-4 for minilm, else 2e-5).
         weight_decay: for all but biases and norms.
@@ -39,10 +39,10 @@ class Training:
         clip: largest gradient norm; 0 is no limit.
         metric: dev score that picks the best epoch; auto is the dataset's own.
         gold_fraction: per cent of the training examples that keep their gold rationale; the others lose it.
-        gold_factor: with a gold_fraction below 100: one in so many examples of a batch is drawn from those
+        gold_factor: with a gold_fraction below 100: one in this many examples of a batch is drawn from those
             with gold (the paper's beta); the others are each seen once an epoch.
         gold_seed: draws which examples keep their gold; null: the seed of the run.
-        patience: stop after so many epochs without a better dev score.
+        patience: stop after this many epochs without a better dev score.
         optimizer: `adamw`, or `unirex` as the released code (beta2 .98, no bias correction).
         dropout: false switches it off, as the released code did by mistake (spec/known-errors.md#d-2).
         precision: passed to Lightning.
@@ -138,7 +138,7 @@ class Config:
         extractor: who scores the tokens; see `unirex list extractors`.
         extractor_options: its options, such as `steps` or `head`.
         budgets: sizes of the rationale, in per cent of the tokens.
-        budgets_per_step: train on so many of them, drawn anew each step; null: on all.
+        budgets_per_step: train on this many of them, drawn anew each step; null: on all.
         training_budgets: other sizes to train with; null: the same.
         truncation: what is read of a text longer than that: its head, its tail, both, or all in windows.
         stride: how far windows are apart in tokens; null: three quarters of what a window shows.

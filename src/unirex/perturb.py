@@ -24,7 +24,7 @@ from unirex.models.windows import pick
 log = logging.getLogger(__name__)
 
 REMOVALS = {
-    "attention_mask": "nobody sees the token; positions stay",
+    "attention_mask": "no other token sees it; positions stay",
     "delete": "the token is cut out; positions close up",
     "mask_token": "the mask token stands in its place",
     "pad_token": "the pad token stands in its place",

@@ -47,7 +47,7 @@ def _prediction_options(parser: ArgumentParser) -> None:
 def _measuring_options(parser: ArgumentParser) -> None:
     """Options that only the evaluation of a system needs."""
     add = parser.add_argument
-    add("--number", type=int, help="only the first so many; of sorted data that is no fair part")
+    add("--number", type=int, help="how many, from the first on; of sorted data that is no fair part")
     inputs.extractor_options(parser)
     add("--budgets", type=list[float], help="other budgets than the system's own, in per cent")
     add("--removal", type=str, help="attention_mask, delete, mask_token or pad_token")

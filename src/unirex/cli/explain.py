@@ -45,7 +45,7 @@ def _data_options(parser: ArgumentParser) -> None:
     """Options that go with `--data` only."""
     inputs.dataset_options(parser)
     parser.add_argument("--split", type=str, help="of --data; test if not given")
-    parser.add_argument("--number", type=int, help="of --data: the first so many")
+    parser.add_argument("--number", type=int, help="of --data: how many, from the first on")
 
 
 def run(options: Namespace) -> int:

@@ -27,8 +27,7 @@ class BucketTagger(OwnEncoder):
         encoder_config: the encoder's configuration; the pretrained weights are put in when training starts.
         score: what number is made of the classes.
         label: tell it the predicted label, as the original L2E does (spec/known-errors.md#d-14): a vector
-            for the label
-            is added to the word embeddings of the special tokens, which stand around the text.
+            for the label is added to the word embeddings of the special tokens, which stand around the text.
         classes: for `label`: how many labels there are; 2 for multiple choice (chosen or not).
     """
 

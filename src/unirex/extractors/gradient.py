@@ -9,10 +9,10 @@ from unirex.models.task import Pass
 
 
 class Gradient(Attribution):
-    """The absolute gradient, so its scores are never negative (spec/models.md#attributions).
+    """The absolute gradient, so its scores are never negative.
 
-    With signs, the sum over dimensions would be 0 wherever a layer norm follows the embeddings, as that
-    subtracts the mean over dimensions.
+    See spec/models.md#attributions. With signs, the sum over dimensions would be 0 wherever a layer norm
+    follows the embeddings, as that subtracts the mean over dimensions.
     """
 
     def attribute(self, full: Pass, target: Tensor, *, create_graph: bool) -> Tensor:

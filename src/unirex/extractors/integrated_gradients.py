@@ -14,7 +14,9 @@ from unirex.models.task import Pass
 
 
 class IntegratedGradients(FromBaseline):
-    """Gradients averaged along the straight line from the baseline to the text (spec/models.md#attributions).
+    """Gradients averaged along the straight line from the baseline to the text.
+
+    See spec/models.md#attributions.
 
     Args:
         encoder_config: the encoder's configuration.

@@ -11,7 +11,9 @@ from unirex.objectives.base import Step, Tensor, require
 
 @dataclass(frozen=True)
 class Imitation:
-    """Cross-entropy of the tagger's five classes with those of the teacher's scores (spec/baselines.md#l2e).
+    """Cross-entropy of the tagger's five classes with those of the teacher's scores.
+
+    See spec/baselines.md#l2e.
 
     Args:
         weight: share in the total loss.

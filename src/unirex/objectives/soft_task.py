@@ -10,7 +10,9 @@ from unirex.objectives.base import Step, Tensor, require
 
 @dataclass(frozen=True)
 class SoftTask:
-    """Cross-entropy of the prediction from the whole text as the scores weigh it (spec/baselines.md#a2r).
+    """Cross-entropy of the prediction from the whole text as the scores weigh it.
+
+    See spec/baselines.md#a2r.
 
     Args:
         weight: share in the total loss; UNIREX left this term out (spec/known-errors.md#d-10).
