@@ -15,8 +15,8 @@
       length: segments.reduce((sum, text) => sum + text.length, 0),
     }));
     const pairs = [];
-    for (let one = 0; one < methods.length; one++)
-      for (let other = one + 1; other < methods.length; other++) pairs.push([one, other, pairs.length]);
+    for (let first = 0; first < methods.length; first++)
+      for (let second = first + 1; second < methods.length; second++) pairs.push([first, second, pairs.length]);
     return { labels, methods, examples, pairs };
   }
 
@@ -38,19 +38,19 @@
     return predicted === example.label ? 1 : -1;
   }
 
-  const mean = (values) => values.reduce((sum, one) => sum + one, 0) / values.length;
+  const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
 
   /** Mean over the pairs of the F1 of their selected words, in per cent; null if undefined for all. */
   function overlap(example, pairs) {
-    const known = pairs.map(([, , place]) => example.overlaps[place]).filter((one) => one >= 0);
+    const known = pairs.map(([, , place]) => example.overlaps[place]).filter((share) => share >= 0);
     return known.length ? mean(known) : null;
   }
 
   /** Share of the pairs that predict different labels. */
   function dissent(example, pairs) {
     let apart = 0, count = 0;
-    for (const [one, other] of pairs) {
-      const first = example.answers[one], second = example.answers[other];
+    for (const [a, b] of pairs) {
+      const first = example.answers[a], second = example.answers[b];
       if (!first || !second || first[0] < 0 || second[0] < 0) continue;
       count++;
       if (first[0] !== second[0]) apart++;
@@ -66,8 +66,8 @@
 
   const OUTCOMES = {
     some: (outcomes) => outcomes.includes(-1),
-    wrong: (outcomes) => outcomes.length > 0 && outcomes.every((one) => one < 0),
-    right: (outcomes) => outcomes.length > 0 && outcomes.every((one) => one > 0),
+    wrong: (outcomes) => outcomes.length > 0 && outcomes.every((sign) => sign < 0),
+    right: (outcomes) => outcomes.length > 0 && outcomes.every((sign) => sign > 0),
   };
 
   /** The filters that the form sets, the cheapest first. */
@@ -97,9 +97,14 @@
     long: (example) => -example.length,
   };
 
+  /** The pairs of methods that are both among these. */
+  function pairsOf(data, methods) {
+    return data.pairs.filter(([first, second]) => methods.includes(first) && methods.includes(second));
+  }
+
   /** The examples that pass all filters, in the chosen order. */
   function select(data, state) {
-    const pairs = data.pairs.filter(([one, other]) => state.methods.includes(one) && state.methods.includes(other));
+    const pairs = pairsOf(data, state.methods);
     const made = filters(state, pairs), order = ORDERS[state.sort];
     const found = data.examples.filter((example) => made.every((passes) => passes(example)));
     if (!order) return found;
@@ -247,7 +252,7 @@
   }
 
   function card(data, example, methods) {
-    const pairs = data.pairs.filter(([one, other]) => methods.includes(one) && methods.includes(other));
+    const pairs = pairsOf(data, methods);
     const title = make("h3", "card-title", `Text ${count(example.number + 1)}`, makeAuto("span", "id", example.id));
     title.id = `example-${example.number + 1}`;
     const head = make("div", "card-head", title, facts(data, example), agreement(example, pairs));
@@ -283,7 +288,7 @@
     for (const field of fields(form)) {
       if (isBox(field)) field.checked = params.getAll(field.name).includes(field.value) !== field.defaultChecked;
       else if (isSelect(field))
-        field.selectedIndex = Math.max(0, [...field.options].findIndex((one) => one.text === params.get(field.name)));
+        field.selectedIndex = Math.max(0, [...field.options].findIndex((option) => option.text === params.get(field.name)));
       else field.value = params.get(field.name) ?? field.defaultValue;
     }
     return Math.max(0, (parseInt(params.get("page"), 10) || 1) - 1);
@@ -336,19 +341,19 @@
     }
 
     /** Draws the cards of one page, a few at a time, so that long texts do not block the browser. */
-    function drawCards(some, methods) {
+    function drawCards(examples, methods) {
       const now = ++drawing;
       let at = 0;
       function more() {
         if (now !== drawing) return; // another view has been chosen
         const end = performance.now() + MOMENT;
-        do results.append(card(data, some[at++], methods)); while (at < some.length && performance.now() < end);
-        results.setAttribute("aria-busy", at < some.length);
-        if (at < some.length) setTimeout(more);
+        do results.append(card(data, examples[at++], methods)); while (at < examples.length && performance.now() < end);
+        results.setAttribute("aria-busy", at < examples.length);
+        if (at < examples.length) setTimeout(more);
       }
-      results.replaceChildren(...(some.length ? [] : [nothing()]));
+      results.replaceChildren(...(examples.length ? [] : [nothing()]));
       results.setAttribute("aria-busy", false);
-      if (some.length) more();
+      if (examples.length) more();
     }
 
     function draw() {

@@ -11,10 +11,10 @@ COLLAPSED = (
 )
 
 
-def collapse_warning(who: str, collapse: Collapse) -> str:
+def collapse_warning(name: str, collapse: Collapse) -> str:
     """Warning that a classifier has collapsed to a constant and its faithfulness means nothing."""
     return (
-        f"{who} answers {constant_answer(collapse)}: its accuracy is that of this one answer. Comp and Suff "
+        f"{name} answers {constant_answer(collapse)}: its accuracy is that of this one answer. Comp and Suff "
         "of such a classifier are near 0 whatever its rationales are, and NRG rewards that, as a Suff of 0 "
         "is the best there is."
     )
@@ -41,11 +41,11 @@ def completeness_note(error: float) -> str:
     )
 
 
-def select_predict_note(who: str, raw: float, budgets: int, read: float) -> str:
+def select_predict_note(name: str, raw: float, budgets: int, read: float) -> str:
     """Note on a system that predicts from its rationale alone (spec/known-errors.md#d-5)."""
     mean, what = ("", "it") if budgets == 1 else (f", the mean over {budgets} budgets", "their sum")
     return (
-        f"{who} predicts from its rationale alone, {100 * read:.1f} % of the tokens: sufficiency is 0 by "
+        f"{name} predicts from its rationale alone, {100 * read:.1f} % of the tokens: sufficiency is 0 by "
         f"construction. Comprehensiveness is against {EMPTY}: {raw:.3f} raw{mean}; the AOPC above divides "
         f"{what} by K + 1 = {budgets + 1}, as the paper did."
     )

@@ -75,14 +75,14 @@ def key(items: Iterable[tuple[Html, str]]) -> Html:
     return element("ul", *(element("li", sign, " ", meaning) for sign, meaning in items), class_="key")
 
 
-def rationale_key(who: str) -> Html:
-    """The key of shades, rationales and gold marks; `who` is what is explained: a system or a method."""
+def rationale_key(subject: str) -> Html:
+    """The key of shades, rationales and gold marks; `subject` is what is explained: a system or a method."""
     shades = joined(element("span", " ", class_=f"s{level}") for level in range(1, LEVELS + 1))
     ramp = element("span", shades, class_="ramp")
     underlined = element("mark", "underlined", class_="s6")
     return key(
         [
-            (ramp, f"the stronger the colour, the more a word mattered to the {who}"),
+            (ramp, f"the stronger the colour, the more a word mattered to the {subject}"),
             (underlined, "its rationale: the words it would show as its reasons"),
             GOLD_KEY,
         ]

@@ -99,7 +99,7 @@ class AnnotatorAnswer:
     anything, or if this is unknown.
     """
 
-    who: str
+    annotator: str
     label: Label | None = None
     marking: Rationale | None = None
     decisive: bool = False  # breaks a tie: this answer was declared to be the right one
@@ -149,7 +149,8 @@ def agree(
             groups += (answer.marking,)
         else:
             remark(
-                place, f"{answer.who} chose {answer.label!r}, most chose {label!r}: the marks are left out"
+                place,
+                f"{answer.annotator} chose {answer.label!r}, most chose {label!r}: the marks are left out",
             )
     if not groups:
         return Consensus(label, None, ())
@@ -193,7 +194,7 @@ def _majority_label(answers: Iterable[AnnotatorAnswer]) -> Label | None:
     if len(leaders) > 1:
         leaders = _leaders([answer for answer in labelled if answer.decisive]) or leaders
     if len(leaders) > 1:
-        votes = ", ".join(f"{answer.who} {answer.label!r}" for answer in labelled)
+        votes = ", ".join(f"{answer.annotator} {answer.label!r}" for answer in labelled)
         raise UserError(f"the annotators do not agree on a label ({votes}); settle it or remove the text")
     return leaders[0] if leaders else None
 

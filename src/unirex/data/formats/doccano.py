@@ -64,7 +64,7 @@ class DoccanoDocument:
     """One text as annotated by one person."""
 
     place: str
-    who: str
+    annotator: str
     row: TableRow
     text: str
     marks: Sequence[NamedSpan]
@@ -177,7 +177,7 @@ def _answer(document: DoccanoDocument, unit: Unit, names_are_classes: bool) -> A
             raise UserError(f"its marks are for several classes ({', '.join(sorted(map(str, names)))})")
         label = next(iter(names), None)
     marking = (char_spans(document.pairs, document.text, unit=unit),) if document.marks else None
-    return AnnotatorAnswer(document.who, label, marking)
+    return AnnotatorAnswer(document.annotator, label, marking)
 
 
 def _record(

@@ -154,18 +154,18 @@ class Project:
             person = annotation.get("completed_by")
             if isinstance(person, dict):
                 person = person.get("email") or person.get("id")
-            who = f"annotator {number if person is None else person}"
+            annotator = f"annotator {number if person is None else person}"
             if annotation.get("was_cancelled"):
-                remark(place, f"{who} skipped the task; this annotation is left out")
+                remark(place, f"{annotator} skipped the task; this annotation is left out")
             else:
-                answers.append(self._answer(annotation, who, texts, place))
+                answers.append(self._answer(annotation, annotator, texts, place))
         # Without a single mark, the project may not have asked for any.
         if not any(any(answer.marking or ()) for answer in answers):
             return [replace(answer, marking=None) for answer in answers]
         return answers
 
     def _answer(
-        self, annotation: JsonDict, who: str, texts: Mapping[str, str], place: str
+        self, annotation: JsonDict, annotator: str, texts: Mapping[str, str], place: str
     ) -> AnnotatorAnswer:
         """The class and marks of one person; `texts` are the segments by column."""
         marks: dict[str, list[CharSpan]] = {name: [] for name in texts}
@@ -187,9 +187,11 @@ class Project:
             else:
                 remark(place, f"a result of type '{kind}' from '{control}' is not read")
         if len(chosen) > 1:
-            raise UserError(f"{who} chose {len(chosen)} classes ({', '.join(map(str, chosen))}); choose one")
+            raise UserError(
+                f"{annotator} chose {len(chosen)} classes ({', '.join(map(str, chosen))}); choose one"
+            )
         return AnnotatorAnswer(
-            who,
+            annotator,
             label=check_label(chosen[0], column="choices") if chosen else None,
             marking=tuple(merge(spans) for spans in marks.values()),
             decisive=annotation.get("ground_truth") is True,

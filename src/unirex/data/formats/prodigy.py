@@ -54,7 +54,7 @@ class ProdigyAnswer:
     place: str
     row: TableRow  # with the fields of its `meta`
     text: str
-    who: str
+    annotator: str
     counts: bool = False  # whether the line says anything
     label: Label | None = None
     denied: Label | None = None  # the class that was answered with no
@@ -71,8 +71,8 @@ def read(path: Path, *, columns: Columns, annotators: Aggregation = "union") -> 
     groups: dict[tuple[str, str], list[ProdigyAnswer]] = {}
     for number, (place, row) in enumerate(read_rows(path), 1):
         with row_at(place):
-            who = row.get("_annotator_id") or row.get("_session_id") or f"line {number}"
-            line = _read_line(place, row, str(who), columns)
+            annotator = row.get("_annotator_id") or row.get("_session_id") or f"line {number}"
+            line = _read_line(place, row, str(annotator), columns)
             lines.append(line)
             groups.setdefault((line.text, str(line.row.get("_input_hash"))), []).append(line)
     opposite = _opposites(lines)
@@ -84,13 +84,13 @@ def read(path: Path, *, columns: Columns, annotators: Aggregation = "union") -> 
     return records
 
 
-def _read_line(place: str, row: dict[str, object], who: str, columns: Columns) -> ProdigyAnswer:
+def _read_line(place: str, row: dict[str, object], annotator: str, columns: Columns) -> ProdigyAnswer:
     answer = row.get("answer")
     if answer not in ANSWERS:
         raise UserError(f"{unknown('answer', answer, ANSWERS)} Export the lines with prodigy db-out.")
     text = check_text(required(row, columns.text), column=columns.text)
     meta = row.get("meta")
-    line = ProdigyAnswer(place, {**meta, **row} if isinstance(meta, dict) else row, text, who)
+    line = ProdigyAnswer(place, {**meta, **row} if isinstance(meta, dict) else row, text, annotator)
     if answer == "accept":
         return replace(line, counts=True, label=_label(row, columns), marks=_marks(row, text, place))
     view = row.get("_view_id")
@@ -146,8 +146,10 @@ def _record(
     people: dict[str, list[ProdigyAnswer]] = {}
     for line in group:
         if line.counts:
-            people.setdefault(line.who, []).append(line)
-    answers = [answer for who, lines in people.items() for answer in _person(who, lines, opposite)]
+            people.setdefault(line.annotator, []).append(line)
+    answers = [
+        answer for annotator, lines in people.items() for answer in _person(annotator, lines, opposite)
+    ]
     if not answers:
         return
     first = group[0]
@@ -158,18 +160,18 @@ def _record(
 
 
 def _person(
-    who: str, lines: Sequence[ProdigyAnswer], opposite: Mapping[Label, Label]
+    annotator: str, lines: Sequence[ProdigyAnswer], opposite: Mapping[Label, Label]
 ) -> Iterator[AnnotatorAnswer]:
     """The answer of one person, from all their lines about a text; none if it is only an ambiguous "no"."""
     given = {line.label for line in lines if line.label is not None}
     denied = {line.denied for line in lines if line.denied is not None}
     given |= {opposite[label] for label in denied if label in opposite}
     if len(given) > 1:
-        raise UserError(f"{who} gives one text several classes: {', '.join(sorted(map(repr, given)))}")
+        raise UserError(f"{annotator} gives one text several classes: {', '.join(sorted(map(repr, given)))}")
     if denied and not given:
         listed = ", ".join(sorted(map(repr, denied)))
         remark(lines[0].place, f"a no to {listed} does not say which class it is; it is left out")
     marks = [line.marks for line in lines if line.marks is not None]
     if given or marks or not denied:
         marking = (merge(span for spans in marks for span in spans),) if marks else None
-        yield AnnotatorAnswer(who, next(iter(given), None), marking)
+        yield AnnotatorAnswer(annotator, next(iter(given), None), marking)
