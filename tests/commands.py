@@ -18,8 +18,17 @@ def run(capsys, *arguments: object) -> tuple[int, str, str]:
     return code, captured.out, captured.err
 
 
+def succeeds(capsys, *arguments: object) -> str:
+    """What a command prints that ends well."""
+    capsys.readouterr()  # what fixtures printed
+    code, out, err = run(capsys, *arguments)
+    assert code == 0, err
+    return out
+
+
 def fails(capsys, *arguments: object) -> str:
     """The one line a mistake gets."""
+    capsys.readouterr()
     code, _, err = run(capsys, *arguments)
     lines = [line for line in err.splitlines() if line.strip()]
     assert code == 2 and len(lines) == 1, err

@@ -33,3 +33,14 @@ def learner(tmp_path_factory):
     import planted
 
     return planted.save_learner(tmp_path_factory.mktemp("learner"))
+
+
+@pytest.fixture(scope="session")
+def classifier(learner):
+    """A classifier that learnt the planted corpus and nothing about explaining."""
+    import planted
+    import unirex
+
+    training = {"epochs": 8, "learning_rate": 4e-3, "batch_size": 16, "patience": 8}
+    settings = {"encoder": str(learner), "pooling": "mean", "training": training, "progress": False}
+    return unirex.fit("vanilla", planted.planted(), **settings)

@@ -8,7 +8,6 @@ gradient.
 """
 
 import copy
-import math
 from dataclasses import replace
 from functools import cache
 
@@ -147,7 +146,7 @@ def assert_same(found, expected, tolerance=PROMISED, *, whole=False):
         assert float((gradients[name] - gradient).abs().max()) <= tolerance * scale, name
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", ["slm-fp", "dlm-fp", "aa-fp"])
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_training_step_is_the_naive_one(encoders, family, method):
     system = system_of(encoders(family), **METHODS[method])
@@ -275,40 +274,6 @@ def test_a_sampled_budget_is_right_on_average(encoders, method):
     gradients = {name: sum(one[1][name] for one in alone) / 5 for name in every[1]}
     assert_same((losses, gradients), every)
     assert len({round(one[0]["loss"], 9) for one in alone}) > 2, "the budgets differ, or this shows nothing"
-
-
-def test_budgets_are_drawn_evenly_and_by_the_seed(encoders):
-    system = system_of(encoders("bert"), budgets=(5, 20, 35, 50, 100), **METHODS["slm-fp"])
-    model, batch = system.model, batch_of(system, EXAMPLES["text"][1:6])
-    alone = [single(model, batch, budget)[0]["loss"] for budget in model.config.budgets]
-    model.config.budgets_per_step = 1
-
-    def draw(seed):
-        torch.manual_seed(seed)
-        loss = float(model(**batch.tensors()).loss.detach())
-        (which,) = [n for n, other in enumerate(alone) if math.isclose(loss, other, rel_tol=PROMISED)]
-        return which
-
-    draws = [draw(seed) for seed in range(100)]
-    assert draws[:10] == [draw(seed) for seed in range(10)]
-    # 100 draws of one in five: 20 ± 4 standard deviations of 4
-    assert all(4 <= draws.count(which) <= 36 for which in range(5)), draws
-    with torch.no_grad():  # a loss that is only looked at is exact
-        whole = float(model(**batch.tensors()).loss)
-    assert whole == pytest.approx(sum(alone) / 5, rel=PROMISED)
-
-
-def test_two_sampled_budgets_are_two_different_ones(encoders):
-    system = system_of(encoders("bert"), budgets=(5, 20, 50), budgets_per_step=2, **METHODS["slm-fp"])
-    model, batch = system.model, batch_of(system, EXAMPLES["text"][1:6])
-    alone = [single(model, batch, budget)[0]["loss"] for budget in model.config.budgets]
-    pairs = [(alone[a] + alone[b]) / 2 for a, b in ((0, 1), (0, 2), (1, 2))]
-    found = set()
-    for seed in range(20):
-        torch.manual_seed(seed)
-        loss = float(model(**batch.tensors()).loss.detach())
-        found |= {n for n, pair in enumerate(pairs) if math.isclose(loss, pair, rel_tol=PROMISED)}
-    assert found == {0, 1, 2}
 
 
 # --- evaluation ---

@@ -1,4 +1,4 @@
-"""What holds for any records: neither their order nor the scale of scores matters, and files keep them."""
+"""What holds for any records: their order does not matter, and files keep them."""
 
 import random
 from dataclasses import replace
@@ -13,7 +13,6 @@ from unirex.evaluation.summary import Summary
 
 LABELS = ("neg", "pos", "meh")
 BUDGETS = (10.0, 50.0)
-RANKING = ("auprc", "average_precision", "token_f1_gold_size", "loo_correlation")
 
 shares = st.floats(0.0, 1.0, allow_subnormal=False)
 
@@ -68,6 +67,7 @@ many = st.lists(records(), min_size=1, max_size=6).map(
 )
 
 
+@settings(max_examples=25)
 @given(many, st.randoms(use_true_random=False))
 def test_the_order_of_the_examples_does_not_matter(some, chance: random.Random):
     shuffled = list(some)
@@ -75,19 +75,6 @@ def test_the_order_of_the_examples_does_not_matter(some, chance: random.Random):
     assert Summary.of("ours", shuffled, LABELS).metrics == pytest.approx(
         Summary.of("ours", some, LABELS).metrics, rel=1e-12, abs=1e-15
     )
-
-
-@given(many)
-def test_ranking_metrics_see_only_the_order_of_the_scores(some):
-    def stretched(record: Record) -> Record:
-        (one,) = record.sequences
-        return replace(record, sequences=(replace(one, scores=tuple(s**3 + 2 * s + 5 for s in one.scores)),))
-
-    before, after = (
-        Summary.of("ours", some, LABELS).metrics,
-        Summary.of("ours", map(stretched, some), LABELS).metrics,
-    )
-    assert {name: before.get(name) for name in RANKING} == {name: after.get(name) for name in RANKING}
 
 
 @settings(max_examples=25)
@@ -106,6 +93,7 @@ def test_every_number_comes_out_of_the_files_again_bit_for_bit(tmp_path_factory,
         }
 
 
+@settings(max_examples=25)
 @given(many)
 def test_labels_are_known_from_the_records_themselves(some):
     assert Summary.of("ours", some).metrics == Summary.of("ours", some, LABELS).metrics

@@ -1,6 +1,7 @@
 """Any Hugging Face sequence classifier is read as it reads itself, and explained without training."""
 
 import json
+from functools import cache
 
 import pytest
 import torch
@@ -18,7 +19,7 @@ from transformers import (
 
 import tiny
 import unirex
-from unirex.cli import main
+from commands import fails, succeeds
 from unirex.data.example import Example
 from unirex.encoding.batch import collate
 from unirex.errors import UserError
@@ -72,6 +73,12 @@ def classifiers(tmp_path_factory):
     return folder
 
 
+@pytest.fixture(scope="module")
+def systems(classifiers):
+    """`systems("bert")` is that classifier as it is loaded, which takes a while, made once."""
+    return cache(lambda family: unirex.load(classifiers(family)))
+
+
 def own(folder):
     """The model and the tokenizer as transformers loads them."""
     model = AutoModelForSequenceClassification.from_pretrained(folder)
@@ -86,8 +93,8 @@ def batch_of(system, texts):
 @pytest.mark.parametrize("texts", [SINGLE, PAIRS], ids=["texts", "pairs"])
 @pytest.mark.parametrize("family", FAMILIES)
 @torch.no_grad()
-def test_logits_are_those_of_the_model_itself(classifiers, family, texts):
-    system, (model, tokenizer) = unirex.load(classifiers(family)), own(classifiers(family))
+def test_logits_are_those_of_the_model_itself(classifiers, systems, family, texts):
+    system, (model, tokenizer) = systems(family), own(classifiers(family))
     sparse = getattr(model.config, "attention_type", None)  # BigBird forgets it after one short text
     expected = []
     for one in texts:
@@ -102,8 +109,8 @@ def test_logits_are_those_of_the_model_itself(classifiers, family, texts):
 
 @pytest.mark.parametrize("family", ["bert", "roberta", "distilbert", "electra", "modernbert", "deberta-v2"])
 @torch.no_grad()
-def test_views_of_pairs_are_what_the_model_says_with_tokens_masked(classifiers, family):
-    system, (model, tokenizer) = unirex.load(classifiers(family)), own(classifiers(family))
+def test_views_of_pairs_are_what_the_model_says_with_tokens_masked(classifiers, systems, family):
+    system, (model, tokenizer) = systems(family), own(classifiers(family))
     batch = batch_of(system, PAIRS)
     kept = torch.rand(batch.input_ids.shape, generator=torch.Generator().manual_seed(0)) < 0.5
     found = Perturber("attention_mask").logits(Pass(system.model.task, batch), kept[None])[0]
@@ -115,8 +122,8 @@ def test_views_of_pairs_are_what_the_model_says_with_tokens_masked(classifiers, 
 
 
 @torch.no_grad()
-def test_deleted_words_leave_the_types_of_the_others(classifiers):
-    system, (model, tokenizer) = unirex.load(classifiers("bert")), own(classifiers("bert"))
+def test_deleted_words_leave_the_types_of_the_others(classifiers, systems):
+    system, (model, tokenizer) = systems("bert"), own(classifiers("bert"))
     batch = batch_of(system, [("a good film", "not bad")])
     assert system.model.task.types
     kept = torch.ones_like(batch.selectable)
@@ -144,8 +151,8 @@ def test_the_extractors_tried_here_are_all_there_are_without_parameters():
 
 @pytest.mark.parametrize("extractor", [*ATTRIBUTIONS, "random"])
 @pytest.mark.parametrize("family", ["bert", "roberta", "distilbert", "modernbert"])
-def test_every_attribution_explains_texts_and_pairs(classifiers, family, extractor):
-    system = unirex.load(classifiers(family)).with_extractor(extractor)
+def test_every_attribution_explains_texts_and_pairs(systems, family, extractor):
+    system = systems(family).with_extractor(extractor)
     assert system.name == f"{family} + {extractor}"
     for one in system.explain([SINGLE[0], PAIRS[1]], budget=30):
         assert set(one.probabilities) == set(LABELS) and one.label in LABELS
@@ -153,8 +160,8 @@ def test_every_attribution_explains_texts_and_pairs(classifiers, family, extract
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_every_family_is_explained_as_it_is_loaded(classifiers, family):
-    system = unirex.load(str(classifiers(family)))
+def test_every_family_is_explained_as_it_is_loaded(systems, family):
+    system = systems(family)
     config = system.model.config
     assert (config.extractor, config.extractor_options) == ("integrated-gradients", {"steps": 20})
     assert system.labels == LABELS and not system.model.training
@@ -162,16 +169,16 @@ def test_every_family_is_explained_as_it_is_loaded(classifiers, family):
 
 
 @torch.no_grad()
-def test_integrated_gradients_add_up_to_what_the_model_says(classifiers):
-    system = unirex.load(classifiers("distilbert")).with_extractor("integrated-gradients", steps=200)
+def test_integrated_gradients_add_up_to_what_the_model_says(systems):
+    system = systems("distilbert").with_extractor("integrated-gradients", steps=200)
     batch = batch_of(system, PAIRS[:2])
     full = Pass(system.model.task, batch)
     delta = system.model.extractor.convergence_delta(full, full.logits.argmax(-1))
     assert delta.abs().max() < 0.05
 
 
-def test_a_long_text_is_cut_and_said_to_be(classifiers):
-    explained = unirex.load(classifiers("roberta")).explain("a good film " * 100)
+def test_a_long_text_is_cut_and_said_to_be(systems):
+    explained = systems("roberta").explain("a good film " * 100)
     assert explained.truncated > 0
 
 
@@ -195,9 +202,9 @@ def test_the_encoder_is_heard_as_it_speaks_inside_the_classifier(classifiers):
     torch.testing.assert_close(scores, expected[-1].mean(1)[:, 0], rtol=1e-5, atol=1e-5)
 
 
-def test_more_than_two_texts_are_refused(classifiers):
+def test_more_than_two_texts_are_refused(systems):
     with pytest.raises(UserError, match="one text or a pair"):
-        unirex.load(classifiers("bert")).explain(("a", "good", "film"))
+        systems("bert").explain(("a", "good", "film"))
 
 
 def test_labels_can_be_named(classifiers):
@@ -206,9 +213,9 @@ def test_labels_can_be_named(classifiers):
         unirex.load(classifiers("bert"), labels=["a", "b"])
 
 
-def test_what_was_not_trained_is_not_saved(classifiers, tmp_path):
+def test_what_was_not_trained_is_not_saved(systems, tmp_path):
     with pytest.raises(UserError, match="nothing was trained"):
-        unirex.load(classifiers("bert")).save_pretrained(tmp_path / "copy")
+        systems("bert").save_pretrained(tmp_path / "copy")
     assert not (tmp_path / "copy").exists()
 
 
@@ -287,32 +294,17 @@ def change_config(folder, **changes):
     file.write_text(json.dumps(json.loads(file.read_text("utf-8")) | changes), "utf-8")
 
 
-def run(capsys, *arguments):
-    status = main([str(one) for one in arguments])
-    out, err = capsys.readouterr()
-    assert status == 0, err
-    return out
-
-
-def fails(capsys, *arguments):
-    capsys.readouterr()  # what fixtures printed
-    assert main([str(one) for one in arguments]) == 2
-    err = capsys.readouterr().err
-    assert err.startswith("unirex: error: ") and "Traceback" not in err
-    return err
-
-
 def rows(out):
     return [json.loads(line) for line in out.splitlines()]
 
 
 def test_the_command_explains_with_a_named_model(classifiers, capsys):
     folder = classifiers("bert")
-    two = run(capsys, "explain", "--model", folder, "--extractor", "ig", "--json", "a good film", "dull")
+    two = succeeds(capsys, "explain", "--model", folder, "--extractor", "ig", "--json", "a good film", "dull")
     assert [one["segments"] for one in rows(two)] == [["a good film"], ["dull"]]
     assert rows(two)[0]["label"] in LABELS
-    assert rows(run(capsys, "explain", folder, "a good film", "dull", "--json")) == rows(two)
-    pair = run(capsys, "explain", "--model", folder, "--pair", "--json", "a good film", "dull")
+    assert rows(succeeds(capsys, "explain", folder, "a good film", "dull", "--json")) == rows(two)
+    pair = succeeds(capsys, "explain", "--model", folder, "--pair", "--json", "a good film", "dull")
     assert [one["segments"] for one in rows(pair)] == [["a good film", "dull"]]
 
 
@@ -320,7 +312,7 @@ def test_the_command_explains_files_of_pairs(classifiers, capsys, tmp_path):
     file = tmp_path / "pairs.jsonl"
     file.write_text('{"premise": "a good film", "claim": "dull"}\n', "utf-8")
     columns = ("--columns.text", "premise,claim")
-    out = run(capsys, "explain", "--model", classifiers("roberta"), "--file", file, *columns, "--json")
+    out = succeeds(capsys, "explain", "--model", classifiers("roberta"), "--file", file, *columns, "--json")
     assert rows(out)[0]["segments"] == ["a good film", "dull"]
 
 
@@ -350,7 +342,7 @@ def test_the_command_evaluates_and_leaves_the_model_alone(classifiers, rated, ca
     before = {file: file.stat().st_mtime_ns for file in folder.rglob("*")}
     monkeypatch.chdir(rated.parent)
     options = ("--data", rated, "--split", "all", "--extractor", "gradient", "--draws", "1")
-    out = run(capsys, "evaluate", "--model", folder, *options)
+    out = succeeds(capsys, "evaluate", "--model", folder, *options)
     assert "6 texts; records and metrics in runs/bert/evaluation/rated-all-gradient" in out
     metrics = json.loads((rated.parent / "runs/bert/evaluation/rated-all-gradient/metrics.json").read_text())
     assert "bert + gradient" in json.dumps(metrics)
@@ -365,4 +357,4 @@ def test_labels_that_are_not_the_models_are_refused_with_both(classifiers, rated
     said = fails(capsys, "evaluate", "--model", classifiers("bert"), *options)
     assert "'so-so'" in said and "'bad', 'fair', 'good'" in said and "--labels" in said
     named = ("--labels", '["bad", "so-so", "good"]', "--extractor", "gradient")
-    run(capsys, "evaluate", "--model", classifiers("bert"), *options, *named)
+    succeeds(capsys, "evaluate", "--model", classifiers("bert"), *options, *named)

@@ -166,9 +166,9 @@ def test_methods_share_the_classifier(learner, finished, stages, tmp_path, capsy
     assert same_weights(weights(student), load_file(finished("l2e") / "model.safetensors"))
 
 
-def test_force_does_everything_anew(learner, tmp_path):
-    out = tmp_path / "run"
-    first = weights(fit(learner, out, progress=False))
+def test_force_does_everything_anew(learner, finished, tmp_path):
+    out = shutil.copytree(finished(), tmp_path / "run")
+    first = load_file(out / "model.safetensors")
     before, model = kept(out / "stages"), (out / "model.safetensors").stat().st_mtime_ns
     (out / "evaluation").mkdir()
     (out / "evaluation/old.txt").write_text("of the run before")
@@ -181,8 +181,8 @@ def test_force_does_everything_anew(learner, tmp_path):
     assert same_weights(first, again)
 
 
-def test_force_replaces_a_run_by_another(learner, tmp_path):
-    fit(learner, tmp_path / "run", "l2e", progress=False)
+def test_force_replaces_a_run_by_another(learner, finished, tmp_path):
+    shutil.copytree(finished("l2e"), tmp_path / "run")
     unirex.fit(
         "vanilla",
         DATA,
@@ -246,15 +246,19 @@ def test_a_finished_run_is_loaded(learner, finished, capsys):
     assert same_weights(weights(again), load_file(finished() / "model.safetensors"))
 
 
-@pytest.mark.parametrize("damage", [b"", b"\x80\x04neither scores nor marks"])
-@pytest.mark.parametrize("stage", ["rationales", "marks"])
-def test_a_damaged_file_is_said_and_force_mends_it(learner, stages, tmp_path, stage, damage):
-    path = next(stages.glob(f"{stage}-*"))
-    path.write_bytes(damage)
-    with pytest.raises(UserError, match=f"Delete .*{path.name}, or --force makes all stages anew"):
-        fit(learner, tmp_path / "run", stages=stages, progress=False)
+def test_a_damaged_file_is_said_and_force_mends_it(learner, stages, tmp_path):
+    paths = [next(stages.glob(f"{stage}-*")) for stage in ("rationales", "marks")]
+    for path in paths:
+        whole = path.read_bytes()
+        for number, damage in enumerate((b"", b"\x80\x04neither scores nor marks")):
+            path.write_bytes(damage)
+            with pytest.raises(UserError, match=f"Delete .*{path.name}, or --force makes all stages anew"):
+                fit(learner, tmp_path / f"{path.stem}-{number}", stages=stages, progress=False)
+        path.write_bytes(whole)
+    for path in paths:
+        path.write_bytes(b"")
     fit(learner, tmp_path / "run", stages=stages, force=True, progress=False)
-    assert path.stat().st_size > 100
+    assert all(path.stat().st_size > 100 for path in paths)
 
 
 @pytest.mark.parametrize("file", ["model.safetensors", "run.json", "config.json"])
