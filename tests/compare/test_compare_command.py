@@ -3,7 +3,6 @@
 import re
 import shutil
 import subprocess
-import sys
 from dataclasses import replace
 
 import pytest
@@ -99,14 +98,6 @@ def test_mistakes_are_named_before_anything_is_read(places, tmp_path):
         call("nowhere", "--html", tmp_path / "folder")
     with pytest.raises(UserError, match=r"--plots .*: is a file"):
         call("nowhere", "--plots", tmp_path / "file")
-
-
-def test_the_package_needs_no_torch():
-    code = (
-        "import sys, unirex.comparison, unirex.cli.compare; print({'torch', 'matplotlib'} & set(sys.modules))"
-    )
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert out.strip() == "set()"
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")

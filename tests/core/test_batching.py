@@ -12,7 +12,6 @@ from torch.utils.data import DataLoader
 from unirex.data.example import Example
 from unirex.encoding.batching import GoldBatches, LengthGroupedBatches, by_length, training_batches
 from unirex.encoding.gold import gold_share, keep_gold
-from unirex.errors import UserError
 
 LENGTHS = st.lists(st.integers(1, 60), min_size=1, max_size=90)
 
@@ -107,14 +106,6 @@ def test_whatever_the_sizes(given_settings, world, epoch):
     assert [len(share) for share in shares] == [steps] * world
 
 
-@pytest.mark.parametrize("world", [1, 2, 3, 8])
-@pytest.mark.parametrize(("size", "factor"), [(2, 2), (3, 2), (32, 2), (32, 4), (7, 1.1)])
-@pytest.mark.parametrize(("gold", "others"), [(1, 1), (1, 50), (16, 17), (50, 5), (40, 160)])
-def test_many_sizes(gold, others, size, factor, world):
-    shares = epoch_of(world, some_lengths(gold + others), size, range(gold), factor)
-    check_epoch(shares, others=set(range(gold, gold + others)), gold=range(gold), size=size, factor=factor)
-
-
 def check_epoch(shares, *, others, gold, size, factor):
     share = gold_share(size, factor)
     room = size - share
@@ -202,12 +193,6 @@ def test_a_loader_counts_the_steps_that_are_taken():
     assert len(loader) == len(list(loader)) == 10
     batches.rank, batches.world_size = 1, 4  # a trainer that knows its processes says so afterwards
     assert len(loader) == len(list(loader)) == 3
-
-
-@pytest.mark.parametrize(("size", "factor", "fault"), [(32, 1, "gold_factor 1"), (1, 2, "batch_size 1")])
-def test_no_room_for_the_others_is_refused(size, factor, fault):
-    with pytest.raises(UserError, match=fault):
-        GoldBatches([1] * 10, size, [0], factor)
 
 
 @pytest.mark.parametrize("gold", [[], range(10)])

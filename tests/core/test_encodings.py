@@ -1,7 +1,6 @@
 """Packed encodings are the encodings, and those kept on disk are never others than would be made anew."""
 
 import errno
-import json
 import os
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from transformers import AutoTokenizer
 
 import tiny
 import unirex
+from commands import write_rows
 from planted import planted
 from unirex.data.example import Example, Layout
 from unirex.encoding import packed as encodings
@@ -223,14 +223,6 @@ def test_whatever_changes_an_encoding_changes_its_key():
     assert all(len(key) == 64 for key in keys.values())
 
 
-@pytest.mark.parametrize("name", ["tokenizer", "normalizer", "vocabulary", "separators", "labels", "markers"])
-def test_other_settings_get_their_own_encoding(cache, name):
-    encode_all(encoder(), EXAMPLES, digest="these")
-    other = OTHERS[name]()
-    assert same(list(encode_all(other, EXAMPLES, digest="these")), other.encode(EXAMPLES))
-    assert len(entries(cache)) == 2
-
-
 def test_the_key_is_the_same_in_another_process(tmp_path):
     tiny.tokenizer("wordpiece").save_pretrained(tmp_path)
     code = (
@@ -393,11 +385,6 @@ def rows(data):
     ]
 
 
-def write_rows(path, some):
-    path.write_text("".join(json.dumps(row) + "\n" for row in some))
-    return path
-
-
 def test_training_from_the_cache_is_the_same_training(learner, cache, reads, tmp_path, monkeypatch):
     monkeypatch.setattr("unirex.data.store.SMALLEST", 1)
     file = write_rows(tmp_path / "reviews.jsonl", rows(planted((40, 12, 4))))
@@ -448,13 +435,3 @@ def test_other_libraries_are_not_trusted_to_cut_alike(monkeypatch):
     before = cache_key(encoder(), "these")
     monkeypatch.setattr("tokenizers.__version__", "0.0.1")
     assert cache_key(encoder(), "these") != before
-
-
-def test_splits_are_kept_apart(cache, reads):
-    data = replace(planted((6, 6, 0)), digest="digest")
-    made = encoder()
-    for _ in range(2):
-        found = encode_parts(made, data, None, progress=False)
-        for split in ("train", "dev"):
-            assert same(list(found[split]), list(TextEncoder.encode(made, data[split])))
-    assert len(entries(cache)) == 2

@@ -255,7 +255,6 @@ def test_the_total_is_the_weighted_sum(encoders):
 
 
 # Who learns from what: the paper's claim. Hard selection lets no faithfulness gradient into the extractor.
-PARTS = ("task encoder", "task head", "extractor encoder", "extractor head")
 TASK_MODEL = {"task encoder", "task head"}
 LEARNERS = {
     ("shared-lm", "task"): TASK_MODEL,

@@ -13,17 +13,11 @@ from torch import nn
 
 import tiny
 from unirex.errors import UserError
-from unirex.models.plan import Limits, device_limits
+from unirex.models.plan import Limits
 from unirex.models.task import Pass
-from unirex.objectives import Comprehensiveness, Objectives, Plausibility, Sufficiency
 from unirex.perturb import Perturber, drops_exactly
 from unirex.select import top_k
 
-FAITHFUL = Objectives(
-    comprehensiveness=Comprehensiveness(weight=0.5),
-    sufficiency=Sufficiency(weight=0.5),
-    plausibility=Plausibility(weight=0.5),
-)
 BUDGETS = (1, 5, 10, 20, 50, 100)
 EXACT = ("bert", "roberta", "distilbert", "bigbird", "modernbert")
 INEXACT = {"mpnet": 0, "deberta-v2": 0, "bigbird-sparse": 28, "modernbert-local": 5}  # the longest exact text
@@ -215,26 +209,6 @@ def test_bigbird_answers_alike_whatever_it_read_before(encoders):
     assert (always_full(long) - before).abs().max() > 0.01  # so the switch would have shown
 
 
-def test_gradients_are_the_naive_ones(encoders):
-    folder = encoders("bert")
-    batch = tiny.build_batch(folder)
-    grads = []
-    kept = views(batch)
-    direction = torch.randn((*kept.shape[:2], 2), generator=torch.Generator().manual_seed(1))
-    for naive in (True, False):
-        task = tiny.build_model(folder, extractor="random", pooling="cls").task
-        if naive:
-            logits = naive_masked(task, batch, kept, tiny.POSITIONS - 2)
-        else:
-            logits = Perturber("attention_mask").logits(Pass(task, batch), kept)
-        (logits * direction).sum().backward()
-        grads.append({name: p.grad for name, p in task.named_parameters() if p.grad is not None})
-    assert grads[0].keys() == grads[1].keys()
-    biggest = max(grad.abs().max() for grad in grads[0].values())
-    for name, expected in grads[0].items():
-        assert (grads[1][name] - expected).abs().max() <= 1e-5 * biggest, name
-
-
 @torch.no_grad()
 def test_equal_views_are_run_once(encoders):
     folder = encoders("bert")
@@ -330,29 +304,6 @@ def test_unknown_or_impossible_removals_say_what_there_is():
         Perturber("erase")
     with pytest.raises(UserError, match="no mask token; use 'pad_token'"):
         Perturber("mask_token")
-
-
-def test_activations_that_are_not_saved_give_the_same_gradients(encoders, monkeypatch):
-    """With dropout: chance falls the same way when a chunk is computed again."""
-    batch = tiny.build_batch(encoders("bert"))
-    model = tiny.build_model(encoders("bert"), extractor="dual-lm", objectives=FAITHFUL).train()
-    drops_exactly(model.task.encoder, 0)  # tried once, in another mode
-
-    def gradients():
-        torch.manual_seed(3)
-        model.zero_grad()
-        model(**batch.tensors()).loss.backward()
-        return [parameter.grad.clone() for parameter in model.parameters() if parameter.grad is not None]
-
-    with tiny.counted(model.task.encoder) as once:
-        saved = gradients()
-    limits = replace(device_limits(model.task.encoder), saved=0)
-    for where in ("perturb", "models.task"):
-        monkeypatch.setattr(f"unirex.{where}.device_limits", lambda _: limits)
-    with tiny.counted(model.task.encoder) as twice:
-        for again, before in zip(gradients(), saved, strict=True):
-            torch.testing.assert_close(again, before, rtol=1e-5, atol=1e-5)  # summed in another order
-    assert sorted(twice) == sorted(once * 2)
 
 
 @torch.no_grad()

@@ -46,12 +46,6 @@ def test_a_stream_gives_the_same(texts, bins):
     assert sum(gaps) / len(texts) == pytest.approx(stream.error)
 
 
-@given(TEXTS.flatmap(lambda texts: st.tuples(st.just(texts), st.permutations(texts))))
-def test_the_order_of_texts_does_not_matter(both):
-    errors = [expected_calibration_error(*zip(*texts, strict=True)) for texts in both]
-    assert errors[0] == pytest.approx(errors[1], abs=1e-12)
-
-
 @given(TEXTS, st.data())
 def test_a_weight_is_so_many_copies(texts, data):
     sure, right = map(np.array, zip(*texts, strict=True))

@@ -41,21 +41,11 @@ def test_transfer_has_six_methods_a_dataset(dataset):
 
 
 def test_the_other_tables():
-    ablations, efficiency = published.ablations(), published.efficiency()
-    assert len(ablations) == 17
-    assert (ablations[1].method, ablations[1].group) == ("AA-F (Gold)", "Ext Type (F)")
-    assert ablations[1].metrics["auprc"] == (1.0, 0.0)
-    slowest = next(row.metrics for row in efficiency if row.method == "AA (IG-1000)")
-    assert slowest["seconds"] == (1.88, 0.00167) and slowest["convergence_delta"] == (0.74, 0.16)
-    assert "convergence_delta" not in efficiency[-1].metrics  # nothing is printed there
+    assert len(published.ablations()) == 17 and len(published.transfer("sst")) == 6
+    assert "convergence_delta" not in published.efficiency()[-1].metrics  # nothing is printed there
     study = {row.method: row.metrics for row in published.user_study()}
-    assert study["Gold"] == {
-        "forward_simulation_accuracy": (0.812, 0.0303),
-        "confidence": (2.88, 0.3),
-        "alignment": (4.0, 0.2),
-    }
+    assert study["Gold"]["confidence"] == (2.88, 0.3)  # of 4, and no share
     assert "alignment" not in study["No Rationale"]
-    assert len(published.transfer("sst")) == 6
 
 
 def test_metric_names_are_ours():
