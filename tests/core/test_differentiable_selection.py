@@ -209,7 +209,7 @@ def test_faithfulness_alone_teaches_the_extractor(learner):
     untaught = replace(system, model=with_untrained_extractor(system.model, learner))
     assert results.metrics["accuracy"] >= 0.9
     assert results.metrics["csd"] >= floor["csd"] + 0.25
-    assert results.metrics["csd"] >= unirex.evaluate(untaught, data["test"]).metrics["csd"] + 0.25
+    assert results.metrics["csd"] >= unirex.evaluate(untaught, data["test"], draws=0).metrics["csd"] + 0.25
     assert results.metrics["auprc"] >= floor["auprc"] + 0.3, "what decides is what people marked, here"
 
 

@@ -422,18 +422,6 @@ def test_deeplift_rules_are_used_where_they_reach():
     torch.testing.assert_close(scores.sum(-1), change, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", ["gradient", "input-x-gradient", "deeplift", "integrated-gradients"])
-def test_attributions_run_in_bounded_chunks_too(setting, monkeypatch, name):
-    model, full, target = setting
-    whole = extractor(model, name)(full, target)
-    limits = Limits(chunk=full.batch.input_ids.shape[1], overhead=0, saved=1 << 30)
-    monkeypatch.setattr("unirex.models.task.device_limits", lambda _: limits)
-    with tiny.counted(model.task.encoder) as shapes:
-        close(extractor(model, name)(full, target), whole)
-    double = 2 if name == "deeplift" else 1  # captum runs the baseline beside the text
-    assert all(rows * width <= double * limits.chunk for rows, width in shapes)
-
-
 def test_an_mlp_pools_embeddings_of_another_width_than_the_states():
     from transformers import AlbertConfig
 

@@ -166,12 +166,6 @@ def test_examples_that_cannot_be_evaluated_are_named(system):
         evaluate(system, [replace(DATA["test"][0], label="meh")])
 
 
-def test_the_public_name_is_the_function(system):
-    import unirex.evaluation
-
-    assert callable(unirex.evaluate) and unirex.evaluate is evaluate
-
-
 # A stream of any length: the same numbers, in flat memory, and files that appear whole.
 
 

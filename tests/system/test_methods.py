@@ -37,7 +37,7 @@ ALONE = [name for name in method_names() if method_settings(name).get("predict_f
 
 
 @pytest.fixture(scope="session")
-def fitted(learner):
+def fitted(learner, classifier):
     """`fitted(name)` is a system trained on the planted corpus and its results on test, made once."""
     made = {}
 
@@ -45,7 +45,9 @@ def fitted(learner):
         if name not in made:
             data, (method, settings) = planted(), NAMED[name]
             settings = {"training": TRAINING, "pooling": "mean", **settings}
-            system = unirex.fit(method, data, encoder=str(learner), progress=False, **settings)
+            system = classifier
+            if name != "vanilla":
+                system = unirex.fit(method, data, encoder=str(learner), progress=False, **settings)
             made[name] = system, unirex.evaluate(system, data["test"])
         return made[name]
 
@@ -163,14 +165,6 @@ def test_a_system_comes_back_as_it_was_saved(fitted, name, tmp_path):
     text = "the film is good and long"
     assert unirex.load(tmp_path / "saved").explain(text) == system.explain(text)
     assert not list((tmp_path / "saved").glob("*.bin"))
-
-
-def test_the_same_seed_gives_the_same_weights(learner):
-    data = planted((48, 16, 16))
-    settings = {"encoder": str(learner), "training": TRAINING | {"epochs": 1}, "progress": False}
-    one, two = (unirex.fit("slm-fp", data, **settings, budgets_per_step=1) for _ in range(2))
-    for a, b in zip(one.model.state_dict().values(), two.model.state_dict().values(), strict=True):
-        assert a.equal(b)
 
 
 @pytest.mark.parametrize("method", method_names())
