@@ -16,6 +16,7 @@ from unirex.errors import UserError, one_line
 from unirex.objectives import Objectives
 
 BUDGETS = (1, 5, 10, 20, 50)  # sizes of a rationale in per cent of the tokens, spec/README.md#notation
+EXPLAINED_BUDGET = 20.0  # per cent of the tokens in the rationale of an explanation
 RANDOM_DRAWS = 5  # of random scores, the floor of an evaluation: spec/metrics.md#critiques-to-keep-in-mind
 EVALUATION_BATCH_SIZE = 128  # the more, the better the views of the texts can be sorted by length
 RESOLVED = ("encoder", "pooling", "max_length", "rationale_segments")  # saved as what they became

@@ -1,14 +1,13 @@
-"""Atomic file writes, checkpoints without pickle, and progress reporting."""
+"""Atomic file writes and progress reporting."""
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -78,65 +77,6 @@ def _umask() -> int:
     mask = os.umask(0)  # it can only be read by setting it
     os.umask(mask)
     return mask
-
-
-def save_state(path: Path, state: Mapping[str, Any]) -> None:
-    """Save a nested structure of tensors and plain values as one safetensors file."""
-    from safetensors.torch import save_file
-
-    tensors: dict[str, Any] = {}
-    plain = _without_tensors(state, tensors)
-    metadata = {"state": json.dumps(plain)}
-    replace_file(path, lambda draft: save_file(tensors, str(draft), metadata))
-
-
-def load_state(path: Path) -> dict[str, Any]:
-    """Load what `save_state` wrote. No code in the file can run, as nothing is unpickled."""
-    from safetensors import SafetensorError, safe_open
-
-    try:
-        with safe_open(str(path), framework="pt") as file:
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-            plain = json.loads((file.metadata() or {})["state"])
-        return _with_tensors(plain, tensors)
-    except (SafetensorError, OSError, KeyError, json.JSONDecodeError) as error:
-        raise UserError(f"{path}: not a checkpoint of this library ({error}).") from error
-
-
-def _without_tensors(value: Any, tensors: dict[str, Any]) -> Any:
-    """Plain JSON: every tensor is moved to `tensors`, and types that JSON lacks are tagged.
-
-    A dict becomes `{"items": pairs}`, so its keys keep their types and never look like a tag.
-    """
-    import torch
-
-    if isinstance(value, torch.Tensor):
-        name = str(len(tensors))
-        # A copy: safetensors refuses tensors that share memory.
-        tensors[name] = value.detach().cpu().contiguous().clone()
-        return {"tensor": name}
-    if isinstance(value, Mapping):
-        pairs = [[_without_tensors(k, tensors), _without_tensors(v, tensors)] for k, v in value.items()]
-        return {"items": pairs}
-    if isinstance(value, tuple):
-        return {"tuple": [_without_tensors(item, tensors) for item in value]}
-    if isinstance(value, list):
-        return [_without_tensors(item, tensors) for item in value]
-    if value is None or isinstance(value, str | int | float | bool):
-        return value
-    raise TypeError(f"a checkpoint cannot hold {type(value).__name__} without pickle")
-
-
-def _with_tensors(value: Any, tensors: Mapping[str, Any]) -> Any:
-    if isinstance(value, list):
-        return [_with_tensors(item, tensors) for item in value]
-    if not isinstance(value, dict):
-        return value
-    if "tensor" in value:
-        return tensors[value["tensor"]]
-    if "tuple" in value:
-        return tuple(_with_tensors(item, tensors) for item in value["tuple"])
-    return {_with_tensors(k, tensors): _with_tensors(v, tensors) for k, v in value["items"]}
 
 
 class Progress:

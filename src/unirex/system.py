@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import torch
 
+from unirex.config import EXPLAINED_BUDGET
 from unirex.data.example import Example, Label, choice_label
 from unirex.data.formats.table import parse_choices
 from unirex.data.validate import at, check_text
@@ -33,7 +34,6 @@ from unirex.select import SELECTORS
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-BUDGET = 20.0  # per cent of the tokens in a rationale, by default
 BATCH_SIZE = 32
 WINDOW = 1024  # texts read ahead and sorted by length
 POST_HOC_EXTRACTOR = "integrated-gradients"  # of classifiers that were not trained here
@@ -134,7 +134,7 @@ class System:
                     f"this system predicts from its rationale ({own[1]}, {own[0]:g} %); it has no other."
                 )
             return own
-        budget = BUDGET if budget is None else budget
+        budget = EXPLAINED_BUDGET if budget is None else budget
         check_budget(budget)
         if selector is not None and selector not in SELECTORS:
             raise UserError(f"unknown selector '{selector}'; known: {', '.join(SELECTORS)}.")

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unirex.errors import UserError
-from unirex.files import _with_tensors, _without_tensors, load_state, replace_file, save_state, write_file
+from unirex.files import replace_file, write_file
+from unirex.training.checkpoints import _with_tensors, _without_tensors, load_state, save_state
 
 
 def same(left, right):

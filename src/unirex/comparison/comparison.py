@@ -19,6 +19,7 @@ from unirex.comparison.page import comparison_page
 from unirex.comparison.significance import Difference
 from unirex.comparison.sources import EvaluationInput, find_sources, group_by_method
 from unirex.comparison.tables import main_table, probes_table, table_of_runs
+from unirex.config import EXPLAINED_BUDGET
 from unirex.errors import UserError, unknown
 from unirex.metrics import performance
 from unirex.metrics.paired import PairedTest
@@ -27,7 +28,6 @@ from unirex.metrics.relative_gain import FAITHFULNESS, PLAUSIBILITY, Gains, rela
 from unirex.paper.published import performance_metric
 from unirex.report.notes import constant_answer
 
-BUDGET = 20.0  # per cent; size of the highlights as in `unirex.system`, or the nearest that was measured
 EXAMPLES = 10_000  # most texts of a page
 
 
@@ -93,7 +93,7 @@ class Comparison:
     columns: Sequence[str]
     notes: Sequence[str] = ()
     paper: str | None = None
-    budget: float = BUDGET
+    budget: float = EXPLAINED_BUDGET
     test: PairedTest = "randomisation"
     draws: int = significance.DRAWS
     examples: int = EXAMPLES
@@ -259,14 +259,14 @@ def _not_measured(key: str, methods: Sequence[Method], measured: Collection[str]
 
 
 def _checked_budget(methods: Sequence[Method], budget: float | None) -> float:
-    """The budget whose rationales are shown: the one asked for, or the measured one nearest to `BUDGET`."""
+    """The budget whose rationales are shown: the one asked for, or the measured one nearest to the usual."""
     measured = [run.budgets for method in methods for run in method.runs if run.budgets]
     if not measured:
-        return BUDGET if budget is None else budget
+        return EXPLAINED_BUDGET if budget is None else budget
     shared = [size for size in measured[0] if all(size in other for other in measured)]
     known = shared or measured[0]
     if budget is None:
-        return min(known, key=lambda size: abs(size - BUDGET))
+        return min(known, key=lambda size: abs(size - EXPLAINED_BUDGET))
     if budget not in known:
         raise UserError(f"--budget {budget:g}: measured are {', '.join(f'{size:g}' for size in known)} %.")
     return budget

@@ -20,6 +20,7 @@ from unirex.evaluation.summary import Summary
 from unirex.evaluation.tally import MetricColumns
 from unirex.metrics.arrays import Floats, Ints
 from unirex.metrics.performance import Collapse
+from unirex.metrics.registry import metric
 
 FIRST_TOKENS = 12  # show how a text is tokenised; what follows may be truncated in one system only
 TOLERANCE = 0.01  # share of texts or tokens: fewer differences are accidents
@@ -81,12 +82,12 @@ class Evaluation:
 
         In systems that predict from their rationale it is shown with a mark, but not `ranked`.
         """
-        return self.select_predict or not (self.own_budgets and over_budgets(key))
+        return self.select_predict or not (self.own_budgets and averages_budgets(key))
 
     def ranked(self, key: str) -> bool:
         """Whether a metric can be tested against that of others and be the best."""
-        own = by_construction(key) or (self.own_budgets and over_budgets(key))
-        empty = self.collapse is not None and (by_construction(key) or against_empty(key))
+        own = metric(key).alone == "constant" or (self.own_budgets and averages_budgets(key))
+        empty = self.collapse is not None and metric(key).alone is not None
         return not (self.select_predict and own) and not empty
 
     def column(self, key: str) -> Floats:
@@ -282,33 +283,10 @@ def _mark_own_budgets(evaluations: Sequence[Evaluation]) -> None:
         evaluation.own_budgets = other_removal or evaluation.budgets != reference.budgets
 
 
-def over_budgets(key: str) -> bool:
-    """Whether a metric is a mean over all budgets.
+def averages_budgets(key: str) -> bool:
+    """Whether a number is an average over all budgets.
 
-    >>> [over_budgets(key) for key in ("csd", "sufficiency/delete", "csd_mean", "csd@20", "auprc")]
+    >>> [averages_budgets(key) for key in ("csd", "sufficiency/delete", "csd_mean", "csd@20", "auprc")]
     [True, True, True, False, False]
     """
-    name = key.partition("/")[0].removesuffix("_mean").removeprefix("normalised_")
-    return name in ("comprehensiveness", "sufficiency", "csd", "log_odds")
-
-
-def by_construction(key: str) -> bool:
-    """Whether a metric is the same whatever is selected, in a system that predicts from its rationale alone.
-
-    Sufficiency is 0, its normalised form 1; normalised comprehensiveness is a fall divided by itself.
-
-    >>> [by_construction(key) for key in ("sufficiency@5", "csd/delete", "comprehensiveness_mean", "auprc")]
-    [True, True, False, False]
-    """
-    constant = ("sufficiency", "csd", "normalised_sufficiency", "normalised_comprehensiveness")
-    return _base_name(key) in constant
-
-
-def against_empty(key: str) -> bool:
-    """Whether a metric of such a system compares its prediction with that for the empty text."""
-    return _base_name(key) in ("comprehensiveness", "log_odds")
-
-
-def _base_name(key: str) -> str:
-    """The metric without its removal, budget and divisor."""
-    return key.partition("/")[0].partition("@")[0].removesuffix("_mean")
+    return metric(key).over_budgets and "@" not in key

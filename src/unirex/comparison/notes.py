@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from unirex.comparison.evaluations import UNKNOWN_REMOVAL, Evaluation, against_empty, by_construction
+from unirex.comparison.evaluations import UNKNOWN_REMOVAL, Evaluation
 from unirex.comparison.method import Method, removals
 from unirex.evaluation.records import BUDGETS
 from unirex.metrics.performance import Collapse
+from unirex.metrics.registry import metric
 from unirex.paper.published import caveats
 from unirex.report.grid import Cell
 from unirex.report.notes import COLLAPSED, COLLAPSES, EMPTY, SELECTS, collapse_warning, constant_answer
@@ -91,7 +92,7 @@ def _sizes(run: Evaluation) -> str:
 
 def mark(method: Method | Evaluation, key: str) -> str:
     """The mark of a number that is so by construction, or compared with the empty text."""
-    return SELECTS if method.select_predict and (by_construction(key) or against_empty(key)) else ""
+    return SELECTS if method.select_predict and metric(key).alone else ""
 
 
 def name_cell(method: Method, *, under: str = "") -> Cell:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from math import comb, isnan, lcm
@@ -127,14 +127,14 @@ def whole_set_statistic(a: Method, b: Method, key: str) -> PairedStatistic | Non
     """
     if key not in WHOLE_SET:
         return None
-    return _calibration_statistic(a, b) if key == "ece" else _f1_statistic(a, b, key)
+    return _f1_statistic(a, b, key) if key in performance.FROM_CONFUSION else _calibration_statistic(a, b)
 
 
 def _f1_statistic(a: Method, b: Method, key: str) -> PairedStatistic:
     # Each (prediction, label) pair gets a code, so that a draw only has to count codes.
     codes_of: dict[tuple[Label | None, Label | None], int] = {}
     codes = _same_seeds(_outcome_codes(a, a.gold, codes_of), _outcome_codes(b, a.gold, codes_of))
-    f1: Callable[..., float] = getattr(performance, f"{key}_of")
+    f1 = performance.FROM_CONFUSION[key]
 
     def confusion(column: Ints) -> dict[tuple[Hashable, Hashable], int]:
         times = np.bincount(column, minlength=len(codes_of)).tolist()

@@ -89,10 +89,8 @@ class Tally:
 
     def f1_metrics(self) -> dict[str, Callable[..., float]]:
         """The metrics that are computed from `confusion`: the binary one only if there are two labels."""
-        found = {"macro_f1": performance.macro_f1_of, "micro_f1": performance.micro_f1_of}
-        if self.labels is not None and len(self.labels) == 2:
-            found["binary_f1"] = performance.binary_f1_of
-        return found
+        two = self.labels is not None and len(self.labels) == 2
+        return {name: f1 for name, f1 in performance.FROM_CONFUSION.items() if two or name != "binary_f1"}
 
     @property
     def collapse(self) -> performance.Collapse | None:

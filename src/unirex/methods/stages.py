@@ -21,9 +21,10 @@ from unirex.data.example import Example, Rationale, Splits
 from unirex.encoding.batch import Batch, Encoded
 from unirex.errors import UserError, one_line
 from unirex.explanation import Explanation
-from unirex.files import Advance, Progress, load_state, save_state, write_file
+from unirex.files import Advance, Progress, write_file
 from unirex.methods.building import build_system
 from unirex.system import System, load
+from unirex.training.checkpoints import load_state, save_state
 from unirex.training.run_folder import Run, versions
 from unirex.training.train import Scores, train
 

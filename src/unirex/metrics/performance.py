@@ -8,7 +8,7 @@ passes: with such counts at hand, call the function that ends in `_of`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 Confusion = Mapping[tuple[Hashable, Hashable], int]  # (predicted, gold) → how often
@@ -122,6 +122,14 @@ def binary_f1_of(
             return float("nan")
         positive = ordered[-1]
     return class_report_of(counts, [positive])[positive].f1
+
+
+# The metrics of the registry that are computed from a confusion table.
+FROM_CONFUSION: dict[str, Callable[..., float]] = {
+    "macro_f1": macro_f1_of,
+    "micro_f1": micro_f1_of,
+    "binary_f1": binary_f1_of,  # only where there are two labels
+}
 
 
 def class_report(

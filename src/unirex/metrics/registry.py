@@ -30,6 +30,10 @@ class Metric:
     per_example: bool = True  # the mean of one value per example; False: computed from the whole set at once
     by_removal: bool = False  # also reported for further removals, as `csd/mask_token`
     by_outcome: bool = False  # also reported for right and wrong predictions, as `auprc/correct`
+    over_budgets: bool = False  # an average over all budgets
+    # What it is in a system that predicts from its rationale alone, if not what it is elsewhere: `constant`
+    # whatever is selected, or a comparison with the `empty` text.
+    alone: Literal["constant", "empty"] | None = None
     paper: str | None = None  # its column in the tables of the UNIREX paper
 
     @property
@@ -51,6 +55,7 @@ _CSD = "comprehensiveness less sufficiency"
 
 _performance = partial(Metric, desideratum="performance", scale=100)
 _faithfulness = partial(Metric, desideratum="faithfulness", scale=1)
+_averaged = partial(_faithfulness, over_budgets=True)
 _plausibility = partial(Metric, desideratum="plausibility", scale=100)
 _efficiency = partial(Metric, desideratum="efficiency", scale=1)
 
@@ -68,23 +73,24 @@ _ALL = (
     _performance("ece", "ECE", "lower", per_example=False,
         description="expected calibration error: how far confidence is from being right so often"),
 
-    _faithfulness("comprehensiveness", "Comp", "higher", headline=True, by_removal=True, paper="comp",
+    _averaged("comprehensiveness", "Comp", "higher", headline=True, by_removal=True, paper="comp",
+        alone="empty",
         description=f"{_COMP}; {_SPEC_AOPC}"),
-    _faithfulness("sufficiency", "Suff", "lower", headline=True, by_removal=True, paper="suff",
+    _averaged("sufficiency", "Suff", "lower", headline=True, by_removal=True, paper="suff", alone="constant",
         description=f"{_SUFF}; {_SPEC_AOPC}"),
-    _faithfulness("csd", "CSD", "higher", headline=True, by_removal=True, paper="csd",
+    _averaged("csd", "CSD", "higher", headline=True, by_removal=True, paper="csd", alone="constant",
         description=f"{_CSD}; {_SPEC_AOPC}"),
-    _faithfulness("comprehensiveness_mean", "Comp mean", "higher",
+    _averaged("comprehensiveness_mean", "Comp mean", "higher", alone="empty",
         description=f"{_COMP}; {_MEAN_AOPC}"),
-    _faithfulness("sufficiency_mean", "Suff mean", "lower",
+    _averaged("sufficiency_mean", "Suff mean", "lower", alone="constant",
         description=f"{_SUFF}; {_MEAN_AOPC}"),
-    _faithfulness("csd_mean", "CSD mean", "higher",
+    _averaged("csd_mean", "CSD mean", "higher", alone="constant",
         description=f"{_CSD}; {_MEAN_AOPC}"),
-    _faithfulness("log_odds", "Log-odds", "lower", by_removal=True,
+    _averaged("log_odds", "Log-odds", "lower", by_removal=True, alone="empty",
         description=f"log p without the rationale less log p with it; {_SPEC_AOPC}"),
-    _faithfulness("normalised_comprehensiveness", "Norm comp", "higher", probe="empty",
+    _averaged("normalised_comprehensiveness", "Norm comp", "higher", probe="empty", alone="constant",
         description="comprehensiveness as a share of what removing everything does; mean over budgets"),
-    _faithfulness("normalised_sufficiency", "Norm suff", "higher", probe="empty",
+    _averaged("normalised_sufficiency", "Norm suff", "higher", probe="empty", alone="constant",
         description="share of what the whole text adds that the rationale alone gives; mean over budgets"),
     _faithfulness("decision_flip_first", "DFMIT", "higher", probe="curves",
         description="share of texts whose label changes without the highest-scored token"),

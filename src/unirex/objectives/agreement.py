@@ -8,12 +8,6 @@ from typing import ClassVar, Literal
 
 from unirex.objectives.base import Step, Tensor, require
 
-DIVERGENCES = {
-    "js": "Jensen-Shannon: the mean KL from either to their average; at most log 2",
-    "js-reversed": "the mean KL from their average to either, as UNIREX coded it; has no upper bound",
-    "kl": "KL both ways, summed, as the released code of A2R",
-}
-
 
 @dataclass(frozen=True)
 class Agreement:
@@ -21,7 +15,9 @@ class Agreement:
 
     Args:
         weight: share in the total loss (A2R's lambda).
-        divergence: how the distance is measured.
+        divergence: how the distance is measured. `js` is Jensen-Shannon, the mean KL from either to their
+            average, at most log 2; `js-reversed` the mean KL from their average to either, as UNIREX coded
+            it, without upper bound; `kl` is KL both ways, summed, as the released code of A2R.
     """
 
     views: ClassVar[tuple[str, ...]] = ("kept",)

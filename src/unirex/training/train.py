@@ -1,4 +1,4 @@
-"""Training: a thin Lightning module, checkpoints without pickle, and runs that can be resumed."""
+"""Training: a thin Lightning module, the best epoch, and runs that can be resumed exactly."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ import lightning.pytorch as pl
 import numpy as np
 import torch
 from lightning.pytorch.callbacks import Callback, EarlyStopping, RichProgressBar
-from lightning.pytorch.plugins.io import CheckpointIO
 from lightning.pytorch.utilities.exceptions import MisconfigurationException
 from numpy.typing import NDArray
 from torch import Tensor
@@ -32,11 +31,12 @@ from unirex.encoding.encode import TextEncoder, warn_truncated
 from unirex.encoding.gold import GoldPool, keep_gold, limit_gold
 from unirex.encoding.packed import Encodings, WithScores, encode_all
 from unirex.errors import UserError, one_line
-from unirex.files import load_state, save_state, write_file
+from unirex.files import write_file
 from unirex.metrics import performance
 from unirex.modeling import RationaleModel
 from unirex.models.encoders import encoder_source, use_flash_attention
 from unirex.perturb import drops_exactly
+from unirex.training.checkpoints import PlainCheckpoints, load_state, save_state
 from unirex.training.optimizer import build_optimizer, linear_schedule
 
 LAST, BEST = "checkpoints/last.safetensors", "checkpoints/best.safetensors"
@@ -319,19 +319,3 @@ class EpochLines(Callback):
         values = " ".join(f"{name} {float(value):.4g}" for name, value in shown.items())
         epoch = f"epoch {trainer.current_epoch + 1}/{trainer.max_epochs}"
         print(f"{epoch}: {values}", file=sys.stderr, flush=True)
-
-
-class PlainCheckpoints(CheckpointIO):
-    """Lightning's checkpoints as safetensors: nothing is ever pickled."""
-
-    def save_checkpoint(self, checkpoint: dict[str, Any], path: Any, storage_options: Any = None) -> None:
-        """Write one file atomically."""
-        save_state(Path(path), checkpoint)
-
-    def load_checkpoint(self, path: Any, *_: Any, **__: Any) -> dict[str, Any]:
-        """Read it back."""
-        return load_state(Path(path))
-
-    def remove_checkpoint(self, path: Any) -> None:
-        """Delete it."""
-        Path(path).unlink(missing_ok=True)

@@ -1,0 +1,85 @@
+"""Checkpoints without pickle: nested tensors and plain values in one safetensors file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from lightning.pytorch.plugins.io import CheckpointIO
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+
+from unirex.errors import UserError
+from unirex.files import replace_file
+
+
+class PlainCheckpoints(CheckpointIO):
+    """Lightning's checkpoints as safetensors: nothing is ever pickled."""
+
+    def save_checkpoint(self, checkpoint: dict[str, Any], path: Any, storage_options: Any = None) -> None:
+        """Write one file atomically."""
+        save_state(Path(path), checkpoint)
+
+    def load_checkpoint(self, path: Any, *_: Any, **__: Any) -> dict[str, Any]:
+        """Read it back."""
+        return load_state(Path(path))
+
+    def remove_checkpoint(self, path: Any) -> None:
+        """Delete it."""
+        Path(path).unlink(missing_ok=True)
+
+
+def save_state(path: Path, state: Mapping[str, Any]) -> None:
+    """Save a nested structure of tensors and plain values as one safetensors file."""
+    tensors: dict[str, Any] = {}
+    plain = _without_tensors(state, tensors)
+    metadata = {"state": json.dumps(plain)}
+    replace_file(path, lambda draft: save_file(tensors, str(draft), metadata))
+
+
+def load_state(path: Path) -> dict[str, Any]:
+    """Load what `save_state` wrote. No code in the file can run, as nothing is unpickled."""
+    try:
+        with safe_open(str(path), framework="pt") as file:
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            plain = json.loads((file.metadata() or {})["state"])
+        return _with_tensors(plain, tensors)
+    except (SafetensorError, OSError, KeyError, json.JSONDecodeError) as error:
+        raise UserError(f"{path}: not a checkpoint of this library ({error}).") from error
+
+
+def _without_tensors(value: Any, tensors: dict[str, Any]) -> Any:
+    """Plain JSON: every tensor is moved to `tensors`, and types that JSON lacks are tagged.
+
+    A dict becomes `{"items": pairs}`, so its keys keep their types and never look like a tag.
+    """
+    if isinstance(value, torch.Tensor):
+        name = str(len(tensors))
+        # A copy: safetensors refuses tensors that share memory.
+        tensors[name] = value.detach().cpu().contiguous().clone()
+        return {"tensor": name}
+    if isinstance(value, Mapping):
+        pairs = [[_without_tensors(k, tensors), _without_tensors(v, tensors)] for k, v in value.items()]
+        return {"items": pairs}
+    if isinstance(value, tuple):
+        return {"tuple": [_without_tensors(item, tensors) for item in value]}
+    if isinstance(value, list):
+        return [_without_tensors(item, tensors) for item in value]
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    raise TypeError(f"a checkpoint cannot hold {type(value).__name__} without pickle")
+
+
+def _with_tensors(value: Any, tensors: Mapping[str, Any]) -> Any:
+    if isinstance(value, list):
+        return [_with_tensors(item, tensors) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if "tensor" in value:
+        return tensors[value["tensor"]]
+    if "tuple" in value:
+        return tuple(_with_tensors(item, tensors) for item in value["tuple"])
+    return {_with_tensors(k, tensors): _with_tensors(v, tensors) for k, v in value["items"]}
