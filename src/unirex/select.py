@@ -32,6 +32,8 @@ def ranks(scores: Tensor, selectable: Tensor) -> Tensor:
 def top_k(scores: Tensor, selectable: Tensor, budgets: Sequence[float]) -> Tensor:
     """The highest-scored tokens for every budget; ties go to the left. No gradient flows.
 
+    Its twin without torch, for scores read from files, is `unirex.evaluation.records.top_k`.
+
     Args:
         scores: [B, T].
         selectable: [B, T] bool; other tokens are never selected.

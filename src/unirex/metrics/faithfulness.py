@@ -1,7 +1,8 @@
 """Faithfulness: is the rationale what the task model really used?
 
 All functions take probabilities of the label predicted from the full text, for K budgets and N texts. They
-return one value per budget and text, so averages are taken once, at the very end.
+return one value per budget and text, so averages are taken once, at the very end. The losses that train for
+them are `unirex.objectives`; ERASER's own definitions, for its submissions, are `unirex.eraser.metrics`.
 
 Raw falls of two classifiers cannot be compared: one that says the same of an empty text can lose nothing, and
 one that changes much on it has much to lose. For the normalised metrics 1 is the fall from the full text to

@@ -17,6 +17,9 @@ CRITERIA = {
 class Comprehensiveness:
     """Cross-entropy with the rationale minus cross-entropy without it, averaged over budgets.
 
+    This is what training minimises. The metric of evaluation, a difference of probabilities of the predicted
+    label, is `unirex.metrics.faithfulness.comprehensiveness`.
+
     Args:
         weight: share in the total loss (the paper's alpha_c).
         criterion: what is made of the difference.
