@@ -11,8 +11,8 @@ from safetensors.torch import load_file
 import unirex
 from planted import interrupt_at, planted, same_weights
 from unirex.errors import UserError
-from unirex.files import load_state
 from unirex.modeling import RationaleModel
+from unirex.training.checkpoints import load_state
 
 DATA = planted((48, 16, 16))
 

@@ -253,7 +253,7 @@ def budget_count(tokens: int, budget: float) -> int:
 def top_k(scores: ArrayLike, budgets: Sequence[float] = BUDGETS) -> tuple[tuple[int, ...], ...]:
     """Per budget: the numbers of the highest-scored tokens, ascending; of equals the leftmost.
 
-    The same as `unirex.select.top_k` (a test compares them), for scores that are read where there is no torch.
+    The same as `unirex.select.top_k` (a test compares them), for scores that are read without torch.
 
     >>> top_k([0.1, 0.9, 0.9, 0.2], [25, 50])
     ((1,), (1, 2))
