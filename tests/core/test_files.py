@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from pathlib import Path
 
 import pytest
 import torch
@@ -98,7 +99,7 @@ def test_a_foreign_file_is_refused(tmp_path, metadata):
         load_state(tmp_path / "missing.safetensors")
 
 
-def test_a_failed_writer_leaves_the_old_file(tmp_path):
+def test_a_failed_writer_leaves_the_old_file(tmp_path, monkeypatch):
     path = tmp_path / "deep" / "file.txt"
     write_file(path, "old")
 
@@ -108,6 +109,9 @@ def test_a_failed_writer_leaves_the_old_file(tmp_path):
 
     with pytest.raises(RuntimeError, match="disk full"):
         replace_file(path, fail)
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):  # between writing and renaming
+        patch.setattr(Path, "replace", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        write_file(path, "whole, but not in its place")
     assert path.read_text() == "old"
     assert [one.name for one in path.parent.iterdir()] == ["file.txt"]
     write_file(path, b"new")
