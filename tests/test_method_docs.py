@@ -12,7 +12,7 @@ from unirex.cli import known_options
 from unirex.config import plain
 from unirex.extractors import EXTRACTORS
 from unirex.methods import method_names, resolve
-from unirex.paper.published import PERFORMANCE, published_row, results
+from unirex.paper.published import performance_metric, published_row, results
 
 PAGES = Path(__file__).resolve().parents[1] / "docs" / "methods"
 SECTIONS = ["Paper", "What it does", "How it differs", "Settings", "Command", "Results", "When to use it"]
@@ -21,7 +21,7 @@ BESIDE = {
 }  # pages about a setting, and the method whose defaults they give
 NAMED = [*method_names(), *BESIDE]
 PLAIN_OPTIONS = ("extractor_options", "teacher_options", "saliency_options")  # tables of any keys
-FIGURES = ("comprehensiveness", "sufficiency", "auprc", "token_f1_macro2", PERFORMANCE["sst"])
+FIGURES = ("comprehensiveness", "sufficiency", "auprc", "token_f1_macro2", performance_metric("sst"))
 
 
 def page(name):

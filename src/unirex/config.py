@@ -17,10 +17,13 @@ from unirex.objectives import Objectives
 
 BUDGETS = (1, 5, 10, 20, 50)  # sizes of a rationale in per cent of the tokens, spec/README.md#notation
 EXPLAINED_BUDGET = 20.0  # per cent of the tokens in the rationale of an explanation
-RANDOM_DRAWS = 5  # of random scores, the floor of an evaluation: spec/metrics.md#critiques-to-keep-in-mind
+RANDOM_DRAWS = 5  # of random scores, the floor of an evaluation: spec/metrics.md#further-faithfulness-metrics
+TEST_DRAWS = 5000  # of each test of a comparison
+PAGE_EXAMPLES = 10_000  # most texts on the page of a comparison
 EVALUATION_BATCH_SIZE = 128  # the more, the better the views of the texts can be sorted by length
 RESOLVED = ("encoder", "pooling", "max_length", "rationale_segments")  # saved as what they became
 TRAINING_ONLY = ("training", "sgt", "l2e", "fresh", "a2r", "seed")  # not saved with a system
+# The names of `perturb.REMOVALS`, which a test keeps equal: importing it would import torch.
 Removal = Literal["attention_mask", "delete", "mask_token", "pad_token", "previous_token"]
 Variant = Literal["original", "unirex"]
 
@@ -107,7 +110,7 @@ class Fresh:
     Args:
         variant: original: a tagger learns the rationales of a support model (spec/baselines.md#fresh);
             unirex: the support model's attributions are the rationales, in training and after.
-        saliency: how the support model is explained; fresh-p asks people instead.
+        saliency: how the support model is explained; fresh-p uses gold.
         saliency_options: its options.
     """
 
@@ -221,8 +224,8 @@ def build_config(settings: Mapping[str, Any]) -> Config:
     parser.add_class_arguments(Config)
     check_keys(settings, plain(Config()))
     try:
-        parsed = parser.parse_object(_listed(dict(settings)))
-        config = parser.instantiate(parsed)
+        namespace = parser.parse_object(_listed(dict(settings)))
+        config = parser.instantiate(namespace)
     except Exception as error:  # jsonargparse raises several kinds
         raise UserError(f"settings: {one_line(error)}") from error
     return check_values(Config(**vars(config)))

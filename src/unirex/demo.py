@@ -35,7 +35,7 @@ CONTESTANTS = (
     Contestant("vanilla + IG", "vanilla", {"training": {"epochs": 2}}),
     Contestant("SLM-FP", "slm-fp", STRONG),
 )
-DRAWS = 2  # of random scores; `unirex evaluate` has 5, and the demo little time
+DRAWS = 2  # of random scores; `unirex evaluate` has RANDOM_DRAWS, and the demo little time
 
 
 def run_demo(out: str | Path = "runs/demo", *, progress: bool = True) -> Path:

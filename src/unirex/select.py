@@ -81,7 +81,7 @@ SELECTORS = {"top-k": top_k, "best-span": best_span, "threshold": above_zero}
 
 @dataclass(frozen=True)
 class Selector:
-    """How the choice of tokens passes gradients back to their scores (spec/baselines.md#related-selectors).
+    """How the choice of tokens passes gradients back to their scores (spec/rationales.md#selection).
 
     A view runs only the tokens it shows. Straight through, each of these counts as kept with probability
     sigmoid(score / temperature): its value is unchanged, and its gradient is the first-order change of the

@@ -123,7 +123,7 @@ def check_epoch(shares, *, others, gold, size, factor):
 
 def test_five_others_in_two_processes():
     """2 to a batch: 2 and 2, then 1 and none (in some order); each step has both processes in it."""
-    shares = epoch_of(2, [1] * 9, 4, range(4))
+    shares = epoch_of(2, [1] * 9, 4, range(4), 2)
     assert [[len(gold) for gold, _ in share] for share in shares] == [[2, 2], [2, 2]]
     assert sorted(len(others) for share in shares for _, others in share) == [0, 1, 2, 2]
     assert len(shares[1][1][1]) == 0  # what is made up comes last
@@ -131,7 +131,7 @@ def test_five_others_in_two_processes():
 
 def test_a_resumed_run_draws_the_same():
     def batches(epoch, seed=0):
-        found = GoldBatches(some_lengths(100), 8, range(20), seed=seed)
+        found = GoldBatches(some_lengths(100), 8, range(20), 2, seed=seed)
         found.set_epoch(epoch)
         return found
 
@@ -147,21 +147,23 @@ def test_a_resumed_run_draws_the_same():
 
 def test_batches_are_numbered_across_processes():
     """So a run's draws depend on the seed, the epoch and the number, not on how many processes there are."""
-    one = list(GoldBatches(some_lengths(110), 8, range(20)))
-    two = [list(GoldBatches(some_lengths(110), 8, range(20), rank=rank, world_size=2)) for rank in range(2)]
+    one = list(GoldBatches(some_lengths(110), 8, range(20), 2))
+    two = [
+        list(GoldBatches(some_lengths(110), 8, range(20), 2, rank=rank, world_size=2)) for rank in range(2)
+    ]
     mixed = [batch for step in zip(*two, strict=True) for batch in step]
     assert mixed[: len(one)] == one and len(mixed) - len(one) == 1
 
 
 def test_processes_and_batches_draw_apart():
-    shares = epoch_of(3, some_lengths(400), 16, range(200))
+    shares = epoch_of(3, some_lengths(400), 16, range(200), 2)
     draws = [tuple(gold) for share in shares for gold, _ in share]
     assert len(set(draws)) == len(draws) > 20
 
 
 def test_gold_is_drawn_uniformly():
     """20 epochs of 200 batches draw 4 of 40: each is expected 400 times, give or take sqrt(360) = 19."""
-    batches, counts = GoldBatches(some_lengths(840), 8, range(40)), Counter()
+    batches, counts = GoldBatches(some_lengths(840), 8, range(40), 2), Counter()
     for epoch in range(20):
         batches.set_epoch(epoch)
         counts.update(i for gold, _ in parts(batches) for i in gold)
@@ -170,25 +172,25 @@ def test_gold_is_drawn_uniformly():
 
 
 def test_a_tiny_pool_is_drawn_with_replacement():
-    found = parts(GoldBatches([1] * 103, 32, [5, 6, 7]))
+    found = parts(GoldBatches([1] * 103, 32, [5, 6, 7], 2))
     assert len(found) == 7 and all(len(gold) == 16 for gold, _ in found)
     assert {i for gold, _ in found for i in gold} == {5, 6, 7}
     assert [len(others) for _, others in found].count(16) == 6
-    assert all(gold == [5] * 16 for gold, _ in parts(GoldBatches([1] * 20, 32, [5])))
+    assert all(gold == [5] * 16 for gold, _ in parts(GoldBatches([1] * 20, 32, [5], 2)))
 
 
 def test_the_others_run_in_like_lengths():
     lengths = some_lengths(600, longest=100)
     padded = [
         (len(others) * max(lengths[i] for i in others), sum(lengths[i] for i in others))
-        for _, others in parts(GoldBatches(lengths, 16, range(100)))
+        for _, others in parts(GoldBatches(lengths, 16, range(100), 2))
     ]
     assert sum(area for area, _ in padded) < 1.1 * sum(words for _, words in padded)
 
 
 def test_a_loader_counts_the_steps_that_are_taken():
     """The learning rate falls over N_others / (b - b_gold) steps, here 160 / 16, not 160 / 32."""
-    batches = GoldBatches([1] * 200, 32, range(40))
+    batches = GoldBatches([1] * 200, 32, range(40), 2)
     loader = DataLoader(range(200), batch_sampler=batches, collate_fn=list)
     assert len(loader) == len(list(loader)) == 10
     batches.rank, batches.world_size = 1, 4  # a trainer that knows its processes says so afterwards
@@ -198,7 +200,7 @@ def test_a_loader_counts_the_steps_that_are_taken():
 @pytest.mark.parametrize("gold", [[], range(10)])
 def test_two_kinds_are_needed(gold):
     with pytest.raises(ValueError, match="some must not"):
-        GoldBatches([1] * 10, 4, gold)
+        GoldBatches([1] * 10, 4, gold, 2)
 
 
 @pytest.mark.parametrize(("fraction", "every"), [(100, 1), (100, 2), (95, 1)])
@@ -213,7 +215,7 @@ def test_gold_that_is_not_limited_needs_no_special_batches(fraction, every):
 def test_gold_an_epoch_cannot_show_is_said(caplog):
     examples = [Example(str(i), ("a",), 0, ((),)) for i in range(100)]
     for fraction, said in ((20, False), (80, True)):
-        training_batches([1] * 100, keep_gold(examples, fraction, 0), batch_size=10)
+        training_batches([1] * 100, keep_gold(examples, fraction, 0), batch_size=10, factor=2)
         assert ("draws 20 times from the 80 examples with gold" in caplog.text) == said
 
 
@@ -221,5 +223,5 @@ def test_the_seed_of_the_pool_is_not_that_of_the_batches():
     """So one pool can be trained on under several seeds."""
     examples = [Example(str(i), ("a",), 0, ((),)) for i in range(100)]
     pool = keep_gold(examples, 10, seed=0)
-    found = [list(training_batches([1] * 100, pool, batch_size=8, seed=seed)) for seed in range(3)]
+    found = [list(training_batches([1] * 100, pool, batch_size=8, factor=2, seed=seed)) for seed in range(3)]
     assert all(one != other for one, other in itertools.combinations(found, 2))

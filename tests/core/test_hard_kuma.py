@@ -40,11 +40,9 @@ def test_probabilities_worked_by_hand():
     even = kuma(1.0, 1.0)  # uniform on (-.1, 1.1)
     for found in (even.prob_zero, even.prob_one):
         assert float(found) == pytest.approx(1 / 12, abs=1e-6)
-    assert float(even.mean) == pytest.approx(1 / 2, abs=1e-6)
     two = kuma(2.0, 1.0)  # density 2x
     assert float(two.prob_zero) == pytest.approx(1 / 144, abs=1e-6)
     assert float(two.prob_one) == pytest.approx(1 - (11 / 12) ** 2, abs=1e-6)
-    assert float(two.mean) == pytest.approx(2 / 3, abs=1e-6)
 
 
 @pytest.mark.parametrize(("a", "b"), SHAPES)
@@ -59,14 +57,6 @@ def test_samples_are_as_often_zero_and_one_as_they_should_be(a, b):
         sigma = max((expected * (1 - expected) / size) ** 0.5, 1e-4)
         # the thousandth of the tails that is never drawn
         assert float((drawn == value).float().mean()) == pytest.approx(expected, abs=3 * sigma + 1.1e-3)
-
-
-def test_the_mean_is_that_of_samples():
-    torch.manual_seed(0)
-    for a, b in SHAPES:
-        uniform = torch.rand(100_000, dtype=torch.double)
-        expected = float(((1 - (1 - uniform) ** (1 / b)) ** (1 / a)).mean())
-        assert float(kuma(a, b).mean) == pytest.approx(expected, abs=6e-3)
 
 
 def test_gradient_flows_through_gates_inside_and_through_no_others():
@@ -99,7 +89,7 @@ def test_extreme_shapes_stay_finite(a, b):
     drawn = gates.quantile(torch.tensor([[1e-3, 0.5, 1 - 1e-3]]))
     total = drawn.sum() + gates.scores().sum() + gates.prob_open.sum()
     total.backward()
-    for found in (total, gates.prob_zero, gates.prob_one, gates.mean, gates.a.grad, gates.b.grad):
+    for found in (total, gates.prob_zero, gates.prob_one, gates.a.grad, gates.b.grad):
         assert found.isfinite().all()
     for chance in (gates.prob_zero, gates.prob_one, gates.prob_inside):
         assert ((chance >= -1e-6) & (chance <= 1 + 1e-6)).all()
@@ -108,11 +98,9 @@ def test_extreme_shapes_stay_finite(a, b):
 def test_scores_are_above_zero_where_the_likeliest_gate_is_open():
     generator = torch.Generator().manual_seed(0)
     gates = Kuma(*(torch.empty(2, 1, 2000).exponential_(generator=generator) * 2 + 1e-3))
-    likeliest = gates.likeliest
+    likeliest = torch.stack([gates.prob_zero, gates.prob_inside, gates.prob_one]).argmax(0)
     assert ((gates.scores() > 0) == (likeliest > 0)).all()
-    assert ((likeliest > 0) & (likeliest < 1)).any()
-    assert (likeliest == 0).any()
-    assert (likeliest == 1).any()
+    assert set(likeliest.unique().tolist()) == {0, 1, 2}
 
 
 def hard_kuma(model, **options):

@@ -93,9 +93,9 @@ def test_the_right_choice_is_marked():
 
 
 def test_nobody_looked_is_not_nothing_found():
-    assert "Nobody marked" in printed(replace(FILM, rationale=None))
+    assert "not annotated" in printed(replace(FILM, rationale=None))
     assert "No word of this text was marked" in printed(replace(FILM, rationale=((),)))
-    assert page(replace(FILM, rationale=None)).texts("p", "fine") == ["Nobody marked words in this text."]
+    assert page(replace(FILM, rationale=None)).texts("p", "fine") == ["This text is not annotated."]
 
 
 def test_the_page_asks_nothing_of_the_network():

@@ -59,8 +59,8 @@ def test_truncation_and_budget_are_told():
 def test_gold_is_shown_when_known_and_silence_is_not_nothing():
     assert read(REVIEW).texts("span", "gold-mark")[-1] == "gorgeous"
     unknown, nothing = replace(REVIEW, gold_spans=None), replace(REVIEW, gold_spans=())
-    assert "Nobody marked words" in explanation_page([unknown], title="t")
-    assert "Nobody marked words" not in explanation_page([nothing], title="t")
+    assert "This text is not annotated." in explanation_page([unknown], title="t")
+    assert "This text is not annotated." not in explanation_page([nothing], title="t")
     assert "No word of this text was marked" in explanation_page([nothing], title="t")
     assert not read(explanation("x")).texts("section", "gold")
     assert "gold rationale" not in printed(unknown) and "gold rationale: nothing" in printed(nothing)

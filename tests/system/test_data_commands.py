@@ -171,7 +171,7 @@ def test_what_is_not_there_is_a_mistake_and_not_a_problem(capsys):
 def test_examples_are_shown_with_their_gold(capsys, films):
     code, out, _ = run(capsys, "data", "show", films)
     assert code == 0 and "pos · a" in out and "gold: gorgeous" in out and "gold: dull" in out
-    assert "Nobody marked" in run(capsys, "data", "show", films, "--split", "dev")[1]
+    assert "not annotated" in run(capsys, "data", "show", films, "--split", "dev")[1]
 
 
 def test_which_examples_are_shown(capsys):

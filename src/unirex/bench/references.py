@@ -63,7 +63,7 @@ class PlainClassifier(nn.Module):
         for start in range(0, len(texts), batch_size):
             inputs = self.tokenized(texts[start : start + batch_size])
             logits = self(inputs["attention_mask"], input_ids=inputs["input_ids"])
-            # The softmax does not change the label, but whoever predicts also wants the probabilities.
+            # The softmax does not change the label, but a prediction includes the probabilities.
             labels += logits.softmax(-1).argmax(-1).tolist()
         return labels
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from jsonargparse import ArgumentParser, Namespace
 
+from unirex.config import PAGE_EXAMPLES, TEST_DRAWS
 from unirex.errors import UserError
 from unirex.files import Progress, write_file
 
@@ -33,9 +34,8 @@ def options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     add("--title", type=str, help="of the report")
     add("--budget", type=float, help="size of the rationales that are shown, in per cent")
     add("--test", type=str, default="randomisation", help="randomisation or bootstrap")
-    # The defaults of `compare`, which a test keeps equal: importing it would slow down --help.
-    add("--draws", type=int, default=5000, help="of each test")
-    add("--examples", type=int, default=10_000, help="most texts on the page; 0 for none")
+    add("--draws", type=int, default=TEST_DRAWS, help="of each test")
+    add("--examples", type=int, default=PAGE_EXAMPLES, help="most texts on the page; 0 for none")
     add("--gate", type=float, help="methods below this share of the best performance get no gain, as 0.9")
     add("--every-run", action="store_true", help="one row a run instead of one a method")
 

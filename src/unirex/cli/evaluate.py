@@ -50,7 +50,7 @@ def _measuring_options(parser: ArgumentParser) -> None:
     add("--number", type=int, help="how many, from the first on; of sorted data that is no fair part")
     inputs.extractor_options(parser)
     add("--budgets", type=list[float], help="other budgets than the system's own, in per cent")
-    add("--removal", type=str, help="attention_mask, delete, mask_token or pad_token")
+    add("--removal", type=str, help="attention_mask, delete, mask_token, pad_token or previous_token")
     add(
         "--beside",
         type=str,

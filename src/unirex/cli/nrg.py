@@ -42,7 +42,7 @@ def options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     """Which table, and how gains are computed from it."""
     add = parser.add_argument
     add("table", type=str, nargs="?", help="methods and their metrics: CSV, TSV, JSONL, Parquet or JSON")
-    add("--paper", type=str, help=f"the printed table of {', '.join(published.PERFORMANCE)}")
+    add("--paper", type=str, help=f"the printed table of {', '.join(published.DATASETS)}")
     add("--faithfulness", type=str, nargs="+", default=list(FAITHFULNESS), help="metrics of FNRG")
     add("--plausibility", type=str, nargs="+", default=list(PLAUSIBILITY), help="metrics of PNRG")
     add("--performance", type=str, nargs="+", help="metrics of TNRG (default: what the table has)")
@@ -89,7 +89,7 @@ def _reports(options: Namespace) -> Iterator[GainReport]:
         rows = published.values(name)
         chance = options.chance if options.chance is not None else published.CHANCE.get(name)
         gains = gains_of(
-            rows, performance=options.performance or [published.PERFORMANCE[name]], chance=chance
+            rows, performance=options.performance or [published.performance_metric(name)], chance=chance
         )
         notes = warnings_of(gains, missing=options.missing)
         yield GainReport(name, gains, notes, published.disagreements(name), published.caveats(name))

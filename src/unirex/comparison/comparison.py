@@ -19,7 +19,7 @@ from unirex.comparison.page import comparison_page
 from unirex.comparison.significance import Difference
 from unirex.comparison.sources import EvaluationInput, find_sources, group_by_method
 from unirex.comparison.tables import main_table, probes_table, table_of_runs
-from unirex.config import EXPLAINED_BUDGET
+from unirex.config import EXPLAINED_BUDGET, PAGE_EXAMPLES, TEST_DRAWS
 from unirex.errors import UserError, unknown
 from unirex.metrics import performance
 from unirex.metrics.paired import PairedTest
@@ -27,8 +27,6 @@ from unirex.metrics.registry import BY_REMOVAL, HEADLINE, METRICS, PERFORMANCE_S
 from unirex.metrics.relative_gain import FAITHFULNESS, PLAUSIBILITY, Gains, relative_gain, warnings_of
 from unirex.paper.published import performance_metric
 from unirex.report.notes import constant_answer
-
-EXAMPLES = 10_000  # most texts of a page
 
 
 def compare(
@@ -39,8 +37,8 @@ def compare(
     paper: str | None = None,
     budget: float | None = None,
     test: PairedTest = "randomisation",
-    draws: int = significance.DRAWS,
-    examples: int = EXAMPLES,
+    draws: int = TEST_DRAWS,
+    examples: int = PAGE_EXAMPLES,
     gate: float | None = None,
     advance: Callable[[int], object] | None = None,
 ) -> Comparison:
@@ -95,8 +93,8 @@ class Comparison:
     paper: str | None = None
     budget: float = EXPLAINED_BUDGET
     test: PairedTest = "randomisation"
-    draws: int = significance.DRAWS
-    examples: int = EXAMPLES
+    draws: int = TEST_DRAWS
+    examples: int = PAGE_EXAMPLES
     gate: float | None = None
     _tested: dict[str, list[Difference]] = field(default_factory=dict, repr=False)
 

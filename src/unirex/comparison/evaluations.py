@@ -224,7 +224,9 @@ def _check_ids(evaluation: Evaluation) -> None:
     for name in evaluation.columns.ids:
         if name in seen:
             origin = evaluation.source.origin
-            raise UserError(f"{origin}: the id '{name}' comes twice; examples are told apart by their ids.")
+            raise UserError(
+                f"{origin}: the id '{name}' comes twice; examples are distinguished by their ids."
+            )
         seen.add(name)
 
 

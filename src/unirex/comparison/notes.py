@@ -66,8 +66,10 @@ def paper_notes(method: Method, dataset: str) -> list[str]:
         )
     # The paper, too, measures systems that predict from their rationale at one budget.
     if run.budgets not in ((), BUDGETS) and not run.select_predict:
+        *sizes, largest = (f"{size:g}" for size in BUDGETS)
         notes.append(
-            "These budgets are not the paper's (1, 5, 10, 20 and 50 %): do not compare Comp and Suff."
+            f"These budgets are not the paper's ({', '.join(sizes)} and {largest} %): "
+            "do not compare Comp and Suff."
         )
     if run.removal not in (None, PAPER_REMOVAL):
         notes.append(

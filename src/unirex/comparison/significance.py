@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unirex.config import TEST_DRAWS
 from unirex.data.example import Label
 from unirex.metrics import performance
 from unirex.metrics.arrays import Ints
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from unirex.comparison.method import Method
 
 LEVEL = 0.05
-DRAWS = 5000
 SLOW_DRAWS = 1000  # of metrics over the whole set, which each draw computes anew
 
 
@@ -62,7 +62,7 @@ class Difference:
 
 
 def differences(
-    methods: Sequence[Method], key: str, *, kind: PairedTest, draws: int = DRAWS
+    methods: Sequence[Method], key: str, *, kind: PairedTest, draws: int = TEST_DRAWS
 ) -> list[Difference]:
     """Every two methods on one metric, corrected for the number of pairs."""
     pairs, number = list(combinations(methods, 2)), draws_of(key, draws, len(methods))
@@ -91,7 +91,7 @@ def best(methods: Sequence[Method], key: str, tests: Sequence[Difference]) -> se
     """The methods in bold: the best, and all that are not significantly worse; none if no method is worse.
 
     A test is over the examples for which both methods have a value, means may be over others; where the two
-    do not point the same way, the methods are not told apart.
+    do not point the same way, the methods are not distinguished.
     """
     values = {method.name: method.value(key) for method in methods if not isnan(method.value(key))}
     if len(values) < 2:

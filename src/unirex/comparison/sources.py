@@ -162,7 +162,8 @@ def group_by_method(sources: Sequence[EvaluationSource]) -> dict[str, list[Evalu
     """The evaluations of each method by its name, in the given order.
 
     Evaluations to which the user gave one name belong together. So do runs whose settings are equal but for
-    the seed. Methods of the same name are told apart by the settings that differ, or else by their folders.
+    the seed. Methods of the same name are distinguished by the settings that differ, or else by their
+    folders.
     """
     groups: dict[Hashable, list[EvaluationSource]] = {}
     for number, source in enumerate(sources):

@@ -121,7 +121,7 @@ def _caption(comparison: Comparison, emphasis: str) -> str:
         parts.append("± is the standard deviation over seeds, and a range is that of their mean.")
     if len(comparison.methods) > 1:
         parts.append(
-            f"{emphasis}: the best of a column and all not told apart from it, where at least one is "
+            f"{emphasis}: the best of a column and all not distinguished from it, where at least one is "
             f"significantly worse (paired {comparison.test} test over texts, 5 %, Holm-corrected for the "
             "pairs of a column)."
         )

@@ -10,6 +10,7 @@ entry is computed again. Digests are SHA-256, of datasets, of files and of sourc
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import secrets
@@ -20,9 +21,13 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from unirex.data.example import Splits
 from unirex.errors import UserError
+
+if TYPE_CHECKING:
+    from hashlib import _Hash
 
 VARIABLE = "UNIREX_CACHE"
 OFF = ("", "0", "off")
@@ -146,6 +151,11 @@ def _literal(*values: object) -> bytes:
     # Python literals are self-delimiting and typed: 1, 1.0, True and "1" all differ. `ascii`, because what
     # `repr` escapes depends on the Unicode tables of the Python version.
     return ascii(values).encode()
+
+
+def json_digest(content: object, default: Callable[[Any], object] | None = None) -> _Hash:
+    """Digest of content as JSON, to which more can be added; `default` replaces what JSON does not know."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True, default=default).encode())
 
 
 @cache

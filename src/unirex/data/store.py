@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import sys
@@ -13,7 +12,14 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from unirex.data.cache import add_entry, cache_folder, code_digest, content_digest, fingerprint
+from unirex.data.cache import (
+    add_entry,
+    cache_folder,
+    code_digest,
+    content_digest,
+    fingerprint,
+    json_digest,
+)
 from unirex.data.example import DatasetInfo, Example, Rationale, Splits
 from unirex.data.validate import is_collecting
 from unirex.errors import UserError
@@ -81,7 +87,7 @@ def _key(sources: Sequence[Path], settings: Mapping[str, object]) -> str | None:
     except OSError:
         return None
     about = [SCHEMA, __version__, sys.version_info[:2], code_digest(CODE), settings, content]
-    return hashlib.sha256(json.dumps(about, sort_keys=True, default=_to_json).encode()).hexdigest()
+    return json_digest(about, default=_to_json).hexdigest()
 
 
 def _to_json(value: object) -> object:

@@ -91,7 +91,7 @@ class GoldBatches:
     lengths: Sequence[int]
     batch_size: int
     gold: Sequence[int]  # numbers of the examples with gold
-    factor: float = 2.0  # spec/training.md#limited-gold
+    factor: float  # spec/training.md#limited-gold
     seed: int = 0
     epoch: int = 0
     rank: int = 0
@@ -139,7 +139,7 @@ Batches = LengthGroupedBatches | GoldBatches
 
 
 def training_batches(
-    lengths: Sequence[int], pool: GoldPool | None, *, batch_size: int, factor: float = 2.0, seed: int = 0
+    lengths: Sequence[int], pool: GoldPool | None, *, batch_size: int, factor: float, seed: int = 0
 ) -> Batches:
     """The batches for training examples of these lengths; where gold is limited, each holds some."""
     if pool is None or not pool.limited:

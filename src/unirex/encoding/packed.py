@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -16,7 +14,7 @@ import pyarrow as pa
 import tokenizers
 from numpy.typing import NDArray
 
-from unirex.data.cache import add_entry, cache_folder, code_digest
+from unirex.data.cache import add_entry, cache_folder, code_digest, json_digest
 from unirex.data.example import Example
 from unirex.encoding.batch import Encoded, Tokens
 from unirex.encoding.encode import TextEncoder
@@ -77,7 +75,7 @@ def cache_key(encoder: TextEncoder, digest: str) -> str:
         "layout": asdict(encoder.layout),
         "frame": asdict(encoder.frame),
     }
-    key = hashlib.sha256(json.dumps(settings, sort_keys=True).encode())
+    key = json_digest(settings)
     key.update(encoder.tokenizer.backend_tokenizer.to_str().encode())
     key.update(f"{tokenizers.__version__} {pa.__version__}".encode())
     key.update(code_digest(*CODE).encode())

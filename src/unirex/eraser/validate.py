@@ -170,9 +170,9 @@ class _SubmissionChecks:
         yield from span_faults(entry.hard or (), len(document))
         soft = entry.soft, "soft_rationale_predictions", len(document), "tokens"
         sentences = entry.sentences, "soft_sentence_predictions", sentence_count(document), "sentences"
-        for values, name, count, things in (soft, sentences):
+        for values, name, count, units in (soft, sentences):
             if values is not None and len(values) != count:
-                fix = f"give one for each of the document's {count} {things}"
+                fix = f"give one for each of the document's {count} {units}"
                 yield f"{name} has {len(values) or 'no'} numbers; {fix}, or leave it out"
 
     def _classes(self, line: Instance) -> Iterator[str]:

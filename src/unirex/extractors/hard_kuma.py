@@ -105,22 +105,8 @@ class Kuma:
         """The probability that the gate is not 0: the token is selected."""
         return 1 - self.prob_zero
 
-    @property
-    def mean(self) -> Tensor:  # [D, T]
-        """The mean before stretching, always inside (0, 1): the gate at test where neither end is likely."""
-        a, b = self.a.double(), self.b.double()  # 1 / a is up to a million
-        logs = torch.lgamma(1 + 1 / a) + torch.lgamma(b) - torch.lgamma(1 + 1 / a + b)
-        return (b * logs.exp()).to(self.a.dtype)
-
-    @property
-    def likeliest(self) -> Tensor:  # [D, T]
-        """The gates at test: 0, 1 or the mean, whichever of the three cases is most likely."""
-        ends = (self.prob_one > self.prob_zero).to(self.a.dtype)
-        inside = (self.prob_inside > self.prob_zero) & (self.prob_inside > self.prob_one)
-        return torch.where(inside, self.mean, ends)
-
     def scores(self) -> Tensor:
-        """Scores [D, T]: above 0 exactly where `likeliest` is not 0."""
+        """Scores [D, T]: above 0 exactly where a gate of 0 is not the most likely of the three cases."""
         return torch.maximum(self.prob_one, self.prob_inside) - self.prob_zero
 
     def sample(self) -> Tensor:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unirex.config import Config, Training, plain
-from unirex.data.cache import fingerprint
+from unirex.data.cache import fingerprint, json_digest
 from unirex.data.example import Example, Rationale, Splits
 from unirex.encoding.batch import Batch, Encoded
 from unirex.errors import UserError, one_line
@@ -198,7 +198,7 @@ def content_key(*parts: Any) -> str:
     >>> content_key("support", {"seed": 0}) == content_key("support", {"seed": 1})
     False
     """
-    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:16]
+    return json_digest(parts, default=str).hexdigest()[:16]
 
 
 def encoder_digest(name: str) -> str:
@@ -219,7 +219,7 @@ def weights_digest(system: System) -> list[str]:
     import torch
 
     settings = system.model.config.to_dict() | {"_name_or_path": ""}
-    digest = hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode())
+    digest = json_digest(settings, default=str)
     for name, value in sorted(system.model.state_dict().items()):
         raw = value.detach().cpu().contiguous().view(-1).view(torch.uint8)  # NumPy knows no bfloat16
         digest.update(name.encode() + raw.numpy().tobytes())

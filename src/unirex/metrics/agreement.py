@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from unirex.data.example import Example
 from unirex.data.rationales import words
+from unirex.data.statistics import gold_flags
 from unirex.errors import UserError
 from unirex.metrics.arrays import Floats
 from unirex.metrics.performance import f1_from_counts
@@ -136,12 +137,9 @@ def _word_marks(example: Example, segments: Sequence[int] | None) -> Floats:
     numbers = range(len(example.segments)) if segments is None else segments
     columns = []
     for number in numbers:
-        spans = np.array(words(example.segments[number]), dtype=np.int64).reshape(-1, 2)
-        marks = np.zeros((len(example.groups), len(spans)))
-        for row, group in zip(marks, example.groups, strict=True):
-            for start, end in group[number]:
-                row[(spans[:, 0] < end) & (spans[:, 1] > start)] = 1
-        columns.append(marks)
+        text = example.segments[number]
+        marks = [gold_flags(words(text), text, group[number]) for group in example.groups]
+        columns.append(np.array(marks, dtype=np.float64))
     return np.concatenate(columns, axis=1)
 
 

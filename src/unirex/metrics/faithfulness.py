@@ -17,7 +17,7 @@ the scores: compare only methods whose scores spread alike.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,7 +27,7 @@ from unirex.metrics.arrays import Floats
 
 Divisor = Literal["k_plus_1", "mean"]
 
-DIVISORS = ("k_plus_1", "mean")
+DIVISORS = get_args(Divisor)
 SMALLEST = 1e-12  # probabilities below it count as it, so that every logarithm is finite
 # A smaller fall to the empty text counts as none: spec/metrics.md#further-faithfulness-metrics
 NEGLIGIBLE = 1e-5

@@ -22,7 +22,6 @@ from unirex.metrics.bootstrap import (
 PairedTest = Literal["randomisation", "bootstrap"]
 PairedStatistic = Callable[[NDArray[Any], Ints], float]  # (outputs of some examples, their numbers) → value
 
-DRAWS = 10_000
 FEWEST = 20  # pairs below which a bootstrap p-value means nothing
 SLACK = 1e-12  # of the sum of all sizes: sums that differ by rounding alone are equal
 
@@ -45,9 +44,9 @@ def paired_test(
     a: ArrayLike,
     b: ArrayLike,
     *,
+    draws: int,
     kind: PairedTest = "randomisation",
     level: float = LEVEL,
-    draws: int = DRAWS,
     seed: int = 0,
 ) -> PairedResult:
     """Whether the mean of `a` differs from that of `b`, both [N] over the same examples or [seeds, N].
@@ -59,7 +58,8 @@ def paired_test(
     that is from 0. It rests on how the differences vary, so there is none (NaN) for fewer than 20 pairs, nor
     where all differ by the same; randomisation is exact there. Examples with NaN on either side are left out.
 
-    >>> paired_test([1, 1, 1, 1], [0, 0, 0, 1]).p_value  # 3 differences: 2 of 8 sign patterns are as extreme
+    >>> # 3 differences: 2 of 8 sign patterns are as extreme
+    >>> paired_test([1, 1, 1, 1], [0, 0, 0, 1], draws=1000).p_value
     0.25
     """
     _check_kind(kind)
@@ -86,9 +86,9 @@ def paired_statistic_test(
     a: ArrayLike,
     b: ArrayLike,
     *,
+    draws: int,
     kind: PairedTest = "randomisation",
     level: float = LEVEL,
-    draws: int = 1000,
     seed: int = 0,
 ) -> PairedResult:
     """`paired_test` for a number that is not a mean over examples, such as macro F1.
@@ -99,7 +99,7 @@ def paired_statistic_test(
 
     >>> gold = np.array([0, 1, 1, 0, 1, 0, 1, 0])
     >>> share = lambda predicted, rows: float((predicted == gold[rows]).mean())
-    >>> result = paired_statistic_test(share, gold, [1, 0, 1, 0, 1, 0, 1, 0])
+    >>> result = paired_statistic_test(share, gold, [1, 0, 1, 0, 1, 0, 1, 0], draws=1000)
     >>> result.difference, result.p_value  # both outputs that differ are better: 2 of 4 patterns
     (0.25, 0.5)
     """

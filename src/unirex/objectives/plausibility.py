@@ -66,9 +66,9 @@ class Plausibility:
 
     def divergence(self, scores: Tensor, gold: Tensor, valid: Tensor) -> Tensor:
         """KL(scores || gold) over tokens; the gold distribution is smoothed, or it would be infinite."""
-        counted = gold.any(-1)
-        logp = scores.masked_fill(~valid, float("-inf")).masked_fill(~counted[:, None], 0.0).log_softmax(-1)
+        has_gold = gold.any(-1)
+        logp = scores.masked_fill(~valid, float("-inf")).masked_fill(~has_gold[:, None], 0.0).log_softmax(-1)
         target = (gold + SMOOTHING * valid).float()
         logq = (target / target.sum(-1, keepdim=True).clamp(min=SMOOTHING)).clamp(min=1e-12).log()
         terms = logp.exp() * (logp.masked_fill(~valid, 0.0) - logq)
-        return (terms * valid).sum(-1) * counted
+        return (terms * valid).sum(-1) * has_gold

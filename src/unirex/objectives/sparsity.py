@@ -35,8 +35,8 @@ class Sparsity:
         """Loss of every sequence, [D]; 0 where nothing can be selected."""
         require(step, "constrain", objective="sparsity", extractor="hard-kuma")
         violations = self.violations(step.gates.prob_open, step.batch.selectable)
-        counted = violations.mean(0) > 0 if self.hinge else 1  # [2]
-        violations = violations * counted
+        exceeded = violations.mean(0) > 0 if self.hinge else 1  # [2]
+        violations = violations * exceeded
         return (violations * step.extractor.constrain(violations.mean(0))).sum(-1)
 
     def violations(self, selected: Tensor, selectable: Tensor) -> Tensor:

@@ -13,22 +13,12 @@ from functools import cache
 from importlib.resources import files
 from math import nan
 
+from unirex.data.catalogue import NAMES, entry
 from unirex.errors import unknown
 from unirex.metrics.registry import METRICS, PAPER_COLUMNS
 from unirex.metrics.relative_gain import Gains, relative_gain
 
-PERFORMANCE = {  # the performance metric of each dataset
-    "sst": "accuracy",
-    "movies": "macro_f1",
-    "cose": "accuracy",
-    "multirc": "macro_f1",
-    "esnli": "macro_f1",
-    "yelp": "accuracy",
-    "amazon": "accuracy",
-    "stormfront": "binary_f1",
-    "offenseval": "macro_f1",
-    "irony": "binary_f1",
-}
+DATASETS = tuple(name for name in NAMES if name != "demo")
 CHANCE = {  # performance of a classifier that ignores its text
     "sst": 0.5,
     "movies": 1 / 3,  # macro F1 of one answer to all, with two balanced labels: (2/3 + 0) / 2
@@ -93,11 +83,12 @@ def results(dataset: str) -> dict[str, Published]:
     return {row.method: row for row in rows or transfer(dataset)}
 
 
+@cache
 def performance_metric(dataset: str) -> str:
-    """The performance metric of a dataset in the paper."""
-    if dataset not in PERFORMANCE:
-        raise unknown("dataset of the paper", dataset, PERFORMANCE)
-    return PERFORMANCE[dataset]
+    """The performance metric of a dataset in the paper, which is also ours."""
+    if dataset not in DATASETS:
+        raise unknown("dataset of the paper", dataset, DATASETS)
+    return entry(dataset).info.metric
 
 
 @cache
@@ -143,7 +134,7 @@ def paper_name(method: str, extractor: str | None = None) -> str | None:
 def published_row(dataset: str, method: str, extractor: str | None = None) -> Published | None:
     """The printed row for one of our methods; None if the paper has none."""
     name = paper_name(method, extractor)
-    rows = results(dataset) if dataset in PERFORMANCE else {}
+    rows = results(dataset) if dataset in DATASETS else {}
     if dataset == "sst" and name in HEURISTICS.values():
         rows = {row.method: row for row in ablations()}
     return rows.get(name) if name else None
@@ -193,7 +184,7 @@ def _published(row: Mapping[str, str], dataset: str, group: str = "", method: st
     """A printed row under our names and in our scales."""
     metrics = {}
     for column in (name for name in row if f"{name}_std" in row and row[name]):
-        name = PERFORMANCE[dataset] if column == "perf" else PAPER_COLUMNS.get(column, column)
+        name = performance_metric(dataset) if column == "perf" else PAPER_COLUMNS.get(column, column)
         scale = 100 if name in PERCENT else METRICS[name].scale if name in METRICS else 1
         mean, std = (float(text) / scale if text else nan for text in (row[column], row[f"{column}_std"]))
         metrics[name] = round(mean, 12), round(std, 12)  # 0.9368 and not 0.9368000000000001

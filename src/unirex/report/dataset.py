@@ -62,7 +62,7 @@ def render_example(example: Example) -> RenderableType:
 
 
 def example_pieces(example: Example) -> list[list[TextPiece]]:
-    """The text cut where its marks change, one list per segment; a single group is not told apart."""
+    """The text cut where its marks change, one list per segment; a single group is not distinguished."""
     groups = example.groups if len(example.groups) > 1 else ()
     rationale = example.rationale or ((),) * len(example.segments)
     return [

@@ -38,7 +38,7 @@ LEFT_OUT = {f"{SVG}metadata", f"{SVG}style"}
 
 @dataclass(frozen=True, slots=True)
 class SystemStyle:
-    """How a system is told apart in every figure: by colour, marker and dash."""
+    """How a system is distinguished in every figure: by colour, marker and dash."""
 
     colour: str  # on a light page
     marker: str

@@ -21,7 +21,7 @@ LONG = 3000  # characters of HTML; a longer paragraph scrolls in its own box
 FAINTEST = 3  # shades below it would make a terminal restless
 GROUP_COLOURS = ("cyan", "yellow", "magenta", "green", "blue")  # in a terminal; a page has --c0 to --c4
 RAISED = str.maketrans("0123456789,", "⁰¹²³⁴⁵⁶⁷⁸⁹˒")
-NOT_ANNOTATED, NONE_MARKED = "Nobody marked words in this text.", "No word of this text was marked."
+NOT_ANNOTATED, NONE_MARKED = "This text is not annotated.", "No word of this text was marked."
 
 
 @dataclass(frozen=True, slots=True)

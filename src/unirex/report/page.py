@@ -12,7 +12,7 @@ from unirex.report.markup import Html, element, joined
 
 # Texts of the data are on the page: if escaping ever failed, they still could neither load nor run anything.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-FOOTER = "Made with unirex. This page is one file and asks nothing of the network."
+FOOTER = "Made with unirex. This page is one file and needs no network."
 GOLD_KEY = (element("span", "dotted", class_="gold-mark"), "what the data mark as the reasons (gold)")
 
 

@@ -95,9 +95,9 @@ def _field(row: dict[str, Any], name: str, kind: type[Field], *, blank: bool = F
     return value
 
 
-def _remark_unknown(place: str, row: dict[str, Any], known: set[str], whose: str) -> None:
+def _remark_unknown(place: str, row: dict[str, Any], known: set[str], owner: str) -> None:
     for key in row.keys() - known:
-        remark(place, f"{short(key)} is no field of {whose} in ERASER's format; left unread")
+        remark(place, f"{short(key)} is no field of {owner} in ERASER's format; left unread")
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,7 +108,7 @@ def _label(row: TableRow, columns: Columns) -> Label | None:
         given = optional(row, columns.label)
         return None if given is None else check_label(given, column=columns.label)
     if not isinstance(chosen, list) or len(chosen) != 1:
-        raise UserError(f"'accept' must hold one class, not {chosen!r}; mend the line or remove it")
+        raise UserError(f"'accept' must hold one class, not {chosen!r}; correct the line or remove it")
     return check_label(chosen[0], column="accept")
 
 
