@@ -114,7 +114,8 @@ class Selector:
         """The texts' embeddings [D, T, H], unchanged, with the gradient of keeping (or dropping) tokens."""
         chance = (scores / self.temperature).sigmoid()
         chance = chance if kept else 1 - chance
-        return faded(full, chance.detach() - chance)  # exactly 0, with a gradient
+        # Exactly 0, with a gradient: only for tokens that can be selected, as the others always stay.
+        return faded(full, (chance.detach() - chance) * full.batch.selectable)
 
 
 def faded(full: Pass, amount: Tensor) -> Tensor:

@@ -104,7 +104,8 @@ def test_scores_hear_it_through_the_chance_to_be_kept(encoders, temperature):
         gated = Selector("straight_through", temperature).gated(full, asked, kept=kept)
         assert gated.equal(full.embeds)
         (found,) = torch.autograd.grad((gated * weights).sum(), asked)
-        torch.testing.assert_close(found, sign * fading * chance * (1 - chance) / temperature)
+        expected = sign * fading * chance * (1 - chance) / temperature * batch.selectable
+        torch.testing.assert_close(found, expected)
 
 
 def test_fading_goes_from_the_word_to_padding(encoders):
@@ -236,3 +237,18 @@ def with_untrained_extractor(model, learner):
 def test_settings_that_would_do_nothing_are_refused(learner, method, settings, said):
     with pytest.raises(UserError, match=said):
         unirex.fit(method, planted((8, 4, 4)), encoder=str(learner), pooling="mean", **settings)
+
+
+@pytest.mark.parametrize("name", ["kept", "dropped"])
+def test_tokens_that_are_never_selected_get_no_gradient(encoders, name):
+    """Special tokens, and here every third token too, stay in every view: their scores decide nothing."""
+    model = build(encoders, "straight_through")
+    batch = tiny.build_batch(encoders("bert"))
+    every_third = torch.arange(batch.selectable.shape[1]) % 3 == 0
+    batch = replace(batch, selectable=batch.selectable & ~every_third)
+    step = model.step(batch, target=batch.labels)
+    scores = step.scores.detach().requires_grad_()
+    object.__setattr__(step, "scores", scores)
+    getattr(step, f"{name}_loss").sum().backward()
+    assert scores.grad[~batch.selectable].abs().max() == 0
+    assert scores.grad[batch.selectable].abs().max() > 0
