@@ -130,6 +130,7 @@ class RationaleModel(PreTrainedModel):
         )
         self.extractor = build_extractor(config.extractor, config.encoder, config.extractor_options)
         self.objectives = config.built_objectives()
+        self.progress, self.trained_steps = 1.0, 0  # of a training: its share that is done, its steps
         self.post_init()
 
     @classmethod
@@ -234,6 +235,8 @@ class RationaleModel(PreTrainedModel):
             "class_weights": self._class_weights(),
             "views": views,
             "selector": Selector(config.selector, config.temperature, explores),
+            "progress": self.progress,
+            "number": self.trained_steps,
         }
         if config.predict_from == "text":
             return Step(**parts)
@@ -275,7 +278,10 @@ def completed_options(
     derived: dict[str, Any] = {"classes": 1 if layout.choice else len(labels)}
     if config.extractor_options.get("removal") == "mask_token":
         derived["mask_token_id"] = mask_token_id
-    names = [name for name in derived if name in option_names(config.extractor)]
+    known = option_names(config.extractor)
+    if "per_label" in known and not config.extractor_options.get("per_label"):
+        del derived["classes"]  # one score for all labels
+    names = [name for name in derived if name in known]
     return {name: derived[name] for name in names} | config.extractor_options
 
 

@@ -29,6 +29,8 @@ class Step:
     class_weights: Tensor | None = None  # [C]
     views: Sequence[str] = ("kept", "dropped")  # those sure to be needed: they are run together
     selector: Selector = field(default_factory=Selector)
+    progress: float = 1.0  # share of the training that is done
+    number: int = 0  # of training steps before this one
 
     @property
     def batch(self) -> Batch:
@@ -51,7 +53,42 @@ class Step:
         return self._scored() * self.batch.attention_mask
 
     def _scored(self) -> Tensor:
-        return self.extractor(self.full, self.target)
+        if self._two_scores is None:
+            return self.extractor(self.full, self.target)
+        return self.extractor.blend(self.full, *self._two_scores)
+
+    @cached_property
+    def _two_scores(self) -> tuple[Tensor, Tensor] | None:  # [D, T] each
+        """Marks and order, of an extractor that has both: see `LearntScores`."""
+        return (
+            self.extractor.both(self.full, self.target) if getattr(self.extractor, "order", False) else None
+        )
+
+    @property
+    def marks(self) -> Tensor:  # [D, T]
+        """The scores that should be what people mark: those of a head of their own, or the scores."""
+        return self.scores if self._two_scores is None else self._two_scores[0] * self.batch.attention_mask
+
+    @property
+    def order(self) -> Tensor:  # [D, T]
+        """The scores that should be in the classifier's order: those of their own head, or the scores."""
+        return self.scores if self._two_scores is None else self._two_scores[1] * self.batch.attention_mask
+
+    def attributions(self, attribution: Any) -> Tensor:  # [D, T]
+        """How the classifier itself ranks the tokens for the target at present; a constant.
+
+        Dropout is off meanwhile: noise in the passes of an attribution does not average out.
+        """
+        task = self.full.task
+        self.full.embeds  # noqa: B018  (kept from first use on: that must not be inside `no_grad`)
+        modes = [(part, part.training) for part in task.modules()]
+        task.eval()
+        try:
+            with torch.no_grad():
+                return attribution(self.full, self.target)
+        finally:
+            for part, training in modes:
+                part.training = training
 
     @cached_property
     def masks(self) -> Tensor:  # [K, D, T]

@@ -37,6 +37,9 @@ MAP = {
     "dlm-fp": [PLAIN | FAITHFUL | {"plausibility": OWN}],
     "slm-p": [PLAIN | {"plausibility": SHARED}],
     "slm-fp": [PLAIN | FAITHFUL | {"plausibility": SHARED}],
+    # Ordering teaches the scores: the classifier that teaches is a constant of it.
+    "dlm-fpo": [PLAIN | FAITHFUL | {"plausibility": OWN, "ordering": OWN}],
+    "slm-fpo": [PLAIN | FAITHFUL | {"plausibility": SHARED, "ordering": SHARED}],
     "sgt": [PLAIN | {"sufficiency": TASK}],
     "sgt-p": [PLAIN | {"sufficiency": TASK, "plausibility": TASK}],
     "l2e": [PLAIN, {"imitation": OWN}],

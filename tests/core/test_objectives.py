@@ -77,7 +77,7 @@ def gold_step(scores, gold, mask, has):
     scores, gold, mask = torch.tensor(scores), torch.tensor(gold).bool(), torch.tensor(mask).bool()
     scores.requires_grad_()
     batch = Batch(mask.long(), mask, ~mask, mask, rationale=gold, has_rationale=torch.tensor(has))
-    return SimpleNamespace(batch=batch, scores=scores * mask), scores
+    return SimpleNamespace(batch=batch, marks=scores * mask), scores
 
 
 def test_cross_entropy_by_hand():

@@ -53,6 +53,7 @@ EXTRACTORS = Registry(
         "inverse": "unirex.extractors.heuristic:Inverse",
         "dual-lm": "unirex.extractors.dual_lm:DualLM",
         "shared-lm": "unirex.extractors.shared_lm:SharedLM",
+        "blended": "unirex.extractors.blended:Blended",
         "bucket-tagger": "unirex.extractors.bucket_tagger:BucketTagger",
         "a2r": "unirex.extractors.a2r_selector:A2RSelector",
         "hard-kuma": "unirex.extractors.hard_kuma:HardKuma",

@@ -39,6 +39,7 @@ BEFORE_PREDICTION = (  # extractors that need no prediction, as select-predict s
     "gold",
     "inverse",
 )
+LEARNT_SCORES = ("dual-lm", "shared-lm")
 STAGE_EXTRACTORS = {"fresh": ("dual-lm", "support"), "l2e": ("bucket-tagger",)}  # made by their stages
 OBJECTIVE_EXTRACTORS = {  # objectives that only one extractor can learn from
     "imitation": "bucket-tagger",
@@ -149,6 +150,7 @@ def check_objectives(config: Config) -> None:
         )
     if config.extractor in ("a2r", "hard-kuma") and not alone:
         raise UserError(f"extractor '{config.extractor}' is for predict_from=rationale; use dual-lm instead.")
+    check_ordering(config)
     if config.rationale_selector != "top-k" and not alone:
         raise UserError("rationale_selector is for predict_from=rationale; it would do nothing here.")
     if config.temperature != Config().temperature and config.selector == "detached":
@@ -157,6 +159,35 @@ def check_objectives(config: Config) -> None:
         raise UserError("extractor 'hard-kuma' draws rationales of any size: rationale_selector=threshold.")
     if config.extractor == "hard-kuma" and config.selector != "detached":
         raise UserError("extractor 'hard-kuma' learns through its own draws; selector is for dual-lm.")
+
+
+def check_ordering(config: Config) -> None:
+    """Refuse an order of tokens that could not be learnt, or that would be learnt for nothing."""
+    ordering, options = config.objectives.ordering, config.extractor_options
+    if config.predict_from == "rationale" and (ordering.weight or options.get("per_label")):
+        raise UserError(
+            "predict_from=rationale: the rationale comes before the label, so there is no order or score of "
+            "its own for a label; set objectives.ordering.weight to 0 and leave out per_label."
+        )
+    if not ordering.weight:
+        if options.get("order"):
+            raise UserError(
+                "extractor_options.order: the second score learns from the objective 'ordering' alone; give"
+                " objectives.ordering.weight, for example 0.5."
+            )
+        return
+    if config.extractor not in LEARNT_SCORES:
+        raise UserError(
+            f"objective 'ordering' teaches learnt scores; '{config.extractor}' has none: use one of "
+            f"{', '.join(LEARNT_SCORES)}, or set objectives.ordering.weight to 0."
+        )
+    if ordering.sharpness <= 0:
+        raise UserError(f"objectives.ordering.sharpness {ordering.sharpness}: must be above 0.")
+    if not 0 <= ordering.warmup <= 1:
+        raise UserError(f"objectives.ordering.warmup {ordering.warmup}: give a share from 0 to 1.")
+    if ordering.every < 1:
+        raise UserError(f"objectives.ordering.every {ordering.every}: give a number of steps, at least 1.")
+    check_attribution("objectives.ordering.teacher", ordering.teacher, ordering.teacher_options)
 
 
 def check_method(method: str, config: Config) -> None:

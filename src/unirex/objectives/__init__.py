@@ -14,6 +14,7 @@ from unirex.objectives.agreement import Agreement
 from unirex.objectives.base import Step, Tensor
 from unirex.objectives.comprehensiveness import Comprehensiveness
 from unirex.objectives.imitation import Imitation
+from unirex.objectives.ordering import Ordering
 from unirex.objectives.plausibility import Plausibility
 from unirex.objectives.soft_task import SoftTask
 from unirex.objectives.sparsity import Sparsity
@@ -41,6 +42,7 @@ class Objectives:
         comprehensiveness: the text without its rationale should not give the label away.
         sufficiency: the rationale alone should.
         plausibility: the rationale should be what a person marked.
+        ordering: the scores should rank tokens as the classifier's own attributions do.
         imitation: the scores should fall in the classes of a teacher's (L2E).
         agreement: the predictors from the rationale and from the weighed text should say the same (A2R).
         soft_task: the predictor from the weighed text should find the label (A2R).
@@ -51,6 +53,7 @@ class Objectives:
     comprehensiveness: Comprehensiveness = field(default_factory=Comprehensiveness)
     sufficiency: Sufficiency = field(default_factory=Sufficiency)
     plausibility: Plausibility = field(default_factory=Plausibility)
+    ordering: Ordering = field(default_factory=Ordering)
     imitation: Imitation = field(default_factory=Imitation)
     agreement: Agreement = field(default_factory=Agreement)
     soft_task: SoftTask = field(default_factory=SoftTask)

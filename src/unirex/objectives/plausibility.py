@@ -38,10 +38,10 @@ class Plausibility:
         """Loss of every sequence, [D]."""
         batch = step.batch
         if batch.rationale is None or batch.has_rationale is None or not bool(batch.has_rationale.any()):
-            return step.scores.sum(-1) * 0  # zero, but in the graph: data parallelism waits for gradients
+            return step.marks.sum(-1) * 0  # zero, but in the graph: data parallelism waits for gradients
         # Special tokens count too: spec/objectives.md#plausibility
         valid = batch.attention_mask & batch.has_rationale[:, None]
-        return self.distance(step.scores, batch.rationale & valid, valid)
+        return self.distance(step.marks, batch.rationale & valid, valid)
 
     def distance(self, scores: Tensor, gold: Tensor, valid: Tensor) -> Tensor:
         """The criterion on scores [B, T], gold [B, T] and which tokens count [B, T]: [B]."""

@@ -218,6 +218,8 @@ class Learner(pl.LightningModule):
         self.model.train(self.settings.training.dropout)
         if not any(parameter.requires_grad for parameter in self.model.task.parameters()):
             self.model.task.eval()  # trained before, as in L2E: no dropout
+        steps = int(self.trainer.estimated_stepping_batches)
+        self.model.trained_steps, self.model.progress = self.global_step, self.global_step / max(steps, 1)
 
     def training_step(self, batch: dict[str, Tensor], batch_idx: int) -> Tensor:  # noqa: D102
         output = self.model(**batch)

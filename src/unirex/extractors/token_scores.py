@@ -1,0 +1,74 @@
+"""Learnt token scores: what the heads of the Shared and Dual LM say, and how two of them become one score."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor, nn
+
+from unirex.errors import UserError
+from unirex.models.heads import build_head
+from unirex.models.task import Pass
+
+DIAL = 0.25  # chosen on SST dev: docs/methods/slm-fpo.md
+
+
+class LearntScores(nn.Module):
+    """What the Shared and Dual LM have in common: heads on the states of every token.
+
+    With `order` two scores come from the same pass. *Marks* are logits of "a person would mark this token",
+    trained by plausibility; the *order* says how much the classifier goes by the token, trained by the
+    objective `ordering`. The score is their blend, and `dial` turns it from the first (0) towards the second
+    (1), at no cost and without training again. With `per_label` each score exists once for every label, and
+    the one of the label that is explained is read.
+    """
+
+    head: nn.Module
+
+    def add_heads(self, width: int, *, head: str, dropout: float, **options: Any) -> None:
+        """Create the heads; `options` are `order`, `per_label`, `classes` and `dial`."""
+        self.order, self.dial = bool(options["order"]), check_dial(options["dial"])
+        self.scored_labels = options["classes"] if options["per_label"] else 1
+        self.head = build_head(head, width, (1 + self.order) * self.scored_labels, dropout=dropout)
+
+    def states(self, full: Pass) -> Tensor:
+        """The states that the heads read: [D, T, H]."""
+        raise NotImplementedError
+
+    def both(self, full: Pass, target: Tensor) -> tuple[Tensor, Tensor]:
+        """Marks and order for the target, each [D, T]; without `order` they are the same."""
+        values = self.head(self.states(full)).unflatten(-1, (-1, self.scored_labels))  # [D, T, 1 or 2, C]
+        label = full.text_target(target) if self.scored_labels > 1 else target.new_zeros(len(values))
+        index = label[:, None, None, None].expand(*values.shape[:-1], 1)
+        chosen = values.gather(-1, index).squeeze(-1)  # [D, T, 1 or 2]
+        return chosen[..., 0], chosen[..., -1]
+
+    def blend(self, full: Pass, marks: Tensor, order: Tensor) -> Tensor:
+        """One score [D, T] between -1 and 1: marks at dial 0, the order at 1, between them a product.
+
+        Not a sum: a token that no person would mark stays low, however much the classifier goes by it. At
+        dial 0 a score above 0 means "more likely marked than not".
+        """
+        dial, used = self.dial, (scaled(order, full.batch.selectable) + 1) / 2
+        return 2 * marks.sigmoid() ** (1 - dial) * (1 - dial + dial * used) - 1
+
+    def forward(self, full: Pass, target: Tensor) -> Tensor:
+        """Scores [D, T]: logits, or with `order` the blend."""
+        marks, order = self.both(full, target)
+        return self.blend(full, marks, order) if self.order else marks
+
+
+def scaled(scores: Tensor, valid: Tensor) -> Tensor:
+    """Scores [D, T] from -1 for the lowest valid one of a text to 1 for the highest; 0 elsewhere."""
+    top = scores.masked_fill(~valid, float("-inf")).amax(-1, keepdim=True)
+    low = scores.masked_fill(~valid, float("inf")).amin(-1, keepdim=True)
+    return (2 * (scores - low) / (top - low).clamp(min=1e-6) - 1).masked_fill(~valid, 0.0)
+
+
+def check_dial(dial: Any) -> float:
+    """The dial itself, if it is from 0 to 1."""
+    if not isinstance(dial, int | float) or isinstance(dial, bool) or not 0 <= dial <= 1:
+        raise UserError(
+            f"dial {dial!r}: give a number from 0, as a person would, to 1, as the classifier did."
+        )
+    return float(dial)
