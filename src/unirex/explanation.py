@@ -7,8 +7,9 @@ from dataclasses import dataclass, fields
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from unirex.data.example import CharSpan, Example, Label
+from unirex.data.example import CharSpan, Example, Label, choice_label
 from unirex.data.rationales import text_spans, words
+from unirex.errors import UserError
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -77,6 +78,7 @@ class Explanation:
     gold_spans: tuple[Span, ...] | None = None
     choices: tuple[str, ...] | None = None  # in the order of their letters
     completeness_error: float | None = None  # of attributions that should add up: by how much they do not
+    target: Label | None = None  # the label that the reasons are for, where one was asked for
 
     @property
     def text(self) -> str:
@@ -115,17 +117,21 @@ def explanations(
         budget: per cent of the tokens.
     """
     label_names, probabilities = cache(label_names), step.logits.float().softmax(-1).tolist()
-    targets, scores, chosen = step.target.tolist(), step.scores.tolist(), selected.tolist()
+    predicted, targets = step.logits.argmax(-1).tolist(), step.target.tolist()
+    scores, chosen = step.scores.tolist(), selected.tolist()
     # One more pass, so only for extractors whose scores may be far from adding up; evaluation has all.
     errors = step.completeness_errors if getattr(step.extractor, "approximate", False) else None
     first = 0  # row of the example's first sequence
     for number, (example, item) in enumerate(zip(examples, encoded, strict=True)):
-        shown = first + (targets[number] if item.choice else 0)  # row of the sequence that was chosen
         labels = label_names(len(item.sequences))
+        if targets[number] >= len(labels):
+            raise UserError(f"{example.id}: there is no choice {choice_label(targets[number])}.")
+        shown = first + (targets[number] if item.choice else 0)  # row of the sequence that is explained
         yield explanation(
             example,
             item,
-            predicted=targets[number],
+            predicted=predicted[number],
+            target=targets[number] if step.given_target is not None else None,
             labels=labels,
             probabilities=probabilities[number][: len(labels)],
             scores=scores[shown],
@@ -146,14 +152,16 @@ def explanation(
     scores: Sequence[float],
     selected: Sequence[bool],
     budget: float,
+    target: int | None = None,
     completeness_error: float | None = None,
 ) -> Explanation:
     """The explanation of one example.
 
-    `predicted` is the number of the label, or of the choice; `scores` and `selected` are per token of the
-    sequence behind it: the only one, or the chosen one.
+    `predicted` and `target` are the numbers of the label, or of the choice, that is predicted and that is
+    explained (None: the predicted one). `scores` and `selected` are per token of the sequence behind it: the
+    only one, or that of the choice.
     """
-    shown = predicted if encoded.choice else 0
+    shown = (predicted if target is None else target) if encoded.choice else 0
     segments = (*example.segments, *(example.choices or ())[shown : shown + 1])
     tokens = scored_tokens(segments, encoded.sequences[shown], scores, selected)
     whole = scored_words(segments, tokens)
@@ -171,6 +179,7 @@ def explanation(
         gold_spans=None if example.rationale is None else _spans(example.segments, example.rationale),
         choices=example.choices,
         completeness_error=completeness_error,
+        target=None if target is None else labels[target],
     )
 
 

@@ -8,10 +8,10 @@ from typing import Any
 from transformers import AutoModel, Pipeline
 from transformers.pipelines import PIPELINE_REGISTRY
 
-from unirex.data.example import Example
+from unirex.data.example import Example, Label
 from unirex.explanation import Explanation
 from unirex.modeling import RationaleModel
-from unirex.system import BATCH_SIZE, System, check_budget
+from unirex.system import ExplainOptions, System, check_budget
 
 TASK = "rationale-classification"
 
@@ -34,7 +34,7 @@ class RationaleClassificationPipeline(Pipeline):
     _load_tokenizer: Any = True
 
     def __call__(self, inputs: Any, *args: Any, **options: Any) -> Any:
-        """Classify and explain. Options: `budget` in per cent of the tokens, `batch_size`."""
+        """Classify and explain. Options: `batch_size`, and those of `System.explain`."""
         settings = self._postprocess_params | self._sanitize_parameters(**options)[2]
         if isinstance(inputs, str | Mapping | Example):
             return next(self._answers([inputs], **settings))
@@ -42,9 +42,10 @@ class RationaleClassificationPipeline(Pipeline):
         return list(answers) if isinstance(inputs, list | tuple) else answers
 
     def _answers(
-        self, texts: Iterable[Any], *, budget: float | None = None, batch_size: int = BATCH_SIZE
+        self, texts: Iterable[Any], *, target: Label | None = None, **options: Any
     ) -> Iterator[dict[str, Any]]:
-        for explanation in self._system.explain_all(texts, budget=budget, batch_size=batch_size):
+        targets = () if target is None else (target,)
+        for explanation in self._system.explain_all(texts, targets=targets, **options):
             yield as_answer(explanation)
 
     @property
@@ -53,14 +54,13 @@ class RationaleClassificationPipeline(Pipeline):
             raise TypeError(f"{TASK} needs a unirex model and its tokenizer")
         return System(self.model, self.tokenizer)
 
-    def _sanitize_parameters(
-        self, budget: float | None = None, batch_size: int | None = None, **unknown: Any
-    ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    def _sanitize_parameters(self, **options: Any) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+        known = (*ExplainOptions.__annotations__, "batch_size")
+        unknown = [name for name in options if name not in known]
         if unknown:
-            raise TypeError(f"{TASK} has no option {', '.join(unknown)}; its options: budget, batch_size")
-        if budget is not None:
-            check_budget(budget)
-        options = {"budget": budget, "batch_size": batch_size}
+            raise TypeError(f"{TASK} has no option {', '.join(unknown)}; its options: {', '.join(known)}")
+        if options.get("budget") is not None:
+            check_budget(options["budget"])
         return {}, {}, {name: value for name, value in options.items() if value is not None}
 
     # transformers requires these three of every pipeline; batching by length makes them one step here.

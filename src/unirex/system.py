@@ -7,10 +7,11 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack, overload
 
 import torch
 
@@ -21,9 +22,10 @@ from unirex.data.validate import at, check_text
 from unirex.encoding.batch import Batch, Encoded, collate
 from unirex.encoding.batching import TOKENS, by_length
 from unirex.encoding.encode import TextEncoder
-from unirex.errors import UserError, one_line
+from unirex.errors import UserError, one_line, unknown
 from unirex.explanation import Explanation, explanations
 from unirex.extractors import build_extractor, extractor_name, option_names
+from unirex.extractors.token_scores import check_dial
 from unirex.files import Advance
 from unirex.modeling import RationaleConfig, RationaleModel
 from unirex.models.classifier import Classifier
@@ -42,6 +44,16 @@ POST_HOC_OPTIONS = {"steps": 20}  # Sundararajan et al. 2017: 20 to 300 steps
 T = TypeVar("T")
 Text = str | tuple[str, ...] | Mapping[str, Any] | Example  # what can be explained
 BatchAnswers = Callable[[Sequence[Example], Sequence[Encoded], Batch], Iterable[T]]  # one per example
+
+
+class ExplainOptions(TypedDict, total=False):
+    """How a text is explained; see `System.explain`."""
+
+    budget: float | None
+    selector: str | None
+    target: Label | None
+    dial: float | None
+    blend: float | None
 
 
 @dataclass(frozen=True)
@@ -81,26 +93,29 @@ class System:
         )
 
     @overload
-    def explain(  # type: ignore[overload-overlap]
-        self, texts: Text, *, budget: float | None = ..., selector: str | None = ...
-    ) -> Explanation: ...
+    def explain(self, texts: Text, **options: Unpack[ExplainOptions]) -> Explanation: ...  # type: ignore[overload-overlap]
     @overload
+    def explain(self, texts: Iterable[Text], **options: Unpack[ExplainOptions]) -> list[Explanation]: ...
     def explain(
-        self, texts: Iterable[Text], *, budget: float | None = ..., selector: str | None = ...
-    ) -> list[Explanation]: ...
-    def explain(
-        self, texts: Text | Iterable[Text], *, budget: float | None = None, selector: str | None = None
+        self, texts: Text | Iterable[Text], **options: Unpack[ExplainOptions]
     ) -> Explanation | list[Explanation]:
         """Predict a text, or several, and name the words that decided: `budget` per cent of the tokens.
 
-        By default 20; a system that predicts from its rationale names what it read.
-
         A text is a string; a pair or more is a tuple of strings; with choices it is an `Example`, or a
         dictionary like `{"text": "Where do fish live?", "choices": ["sea", "sky"]}`.
+
+        Args:
+            texts: one or several.
+            options: `budget`, by default 20 (a system that predicts from its rationale names what it read);
+                `selector`; `target`, the label to give reasons for, by default the predicted one; `dial` and
+                `blend`, as in `with_dial` and `with_blend`.
         """
+        target = options.get("target")
+        others: dict[str, Any] = {name: value for name, value in options.items() if name != "target"}
+        targets = () if target is None else (target,)
         if isinstance(texts, str | tuple | Mapping | Example):
-            return next(self.explain_all([texts], budget=budget, selector=selector))
-        return list(self.explain_all(texts, budget=budget, selector=selector))
+            return next(self.explain_all([texts], targets=targets, **others))
+        return list(self.explain_all(texts, targets=targets, **others))
 
     def explain_all(
         self,
@@ -108,21 +123,64 @@ class System:
         *,
         budget: float | None = None,
         selector: str | None = None,
+        targets: Sequence[Label] = (),
+        dial: float | None = None,
+        blend: float | None = None,
         batch_size: int = BATCH_SIZE,
         advance: Advance | None = None,
     ) -> Iterator[Explanation]:
-        """Explanations one by one, in the order of the texts, in constant memory: see `stream`."""
+        """Explanations one by one, in the order of the texts, in constant memory: see `stream`.
+
+        With several `targets` each text has one explanation for each of these labels, from the same pass.
+        """
+        if dial is not None or blend is not None:
+            system = self if dial is None else self.with_dial(dial)
+            system = system if blend is None else system.with_blend(blend)
+            yield from system.explain_all(
+                texts,
+                budget=budget,
+                selector=selector,
+                targets=targets,
+                batch_size=batch_size,
+                advance=advance,
+            )
+            return
         size, kind = self._rationale(budget, selector)
+        numbers = [self.label_number(target) for target in targets]
 
         def explained(
             examples: Sequence[Example], encoded: Sequence[Encoded], batch: Batch
-        ) -> Iterator[Explanation]:
+        ) -> Iterator[tuple[Explanation, ...]]:
             step = self.model.step(batch)
-            selected = SELECTORS[kind](step.scores, batch.selectable, [size])[0]
-            return explanations(step, selected, examples, encoded, label_names=self.label_names, budget=size)
+            asked = [batch.input_ids.new_full((batch.examples(),), number) for number in numbers]
+            steps = [replace(step, given_target=target) for target in asked] or [step]
+            parts = []
+            for step in steps:
+                selected = SELECTORS[kind](step.scores, batch.selectable, [size])[0]
+                parts.append(
+                    explanations(step, selected, examples, encoded, label_names=self.label_names, budget=size)
+                )
+            return zip(*parts, strict=True)
 
         examples = (as_example(text, number) for number, text in enumerate(texts))
-        return self.stream(examples, explained, batch_size=batch_size, advance=advance)
+        for group in self.stream(examples, explained, batch_size=batch_size, advance=advance):
+            yield from group
+
+    def label_number(self, label: Label) -> int:
+        """The number of the logit of a label, given as itself or as text; of choices, of its letter."""
+        if self.model.config.predict_from == "rationale":
+            raise UserError(
+                "this system chooses its rationale before the label; it has none for other labels."
+            )
+        letters = self.model.config.built_layout().choice
+        names = [choice_label(number) for number in range(26)] if letters else list(self.labels)
+        matching = [
+            number for number, name in enumerate(names) if type(name) is type(label) and name == label
+        ]
+        matching = matching or [number for number, name in enumerate(names) if str(name) == str(label)]
+        if not matching:
+            raise unknown("label", str(label), list(map(str, names)))
+        return matching[0]
 
     def _rationale(self, budget: float | None, selector: str | None) -> tuple[float, str]:
         """Size and selector of the rationales: as requested, or the defaults; fixed in select-predict."""
@@ -210,6 +268,48 @@ class System:
         method = (system.model.config.method or "vanilla").partition(" + ")[0]
         system.model.config.method = f"{method} + {name}"
         return system
+
+    def with_dial(self, dial: float) -> System:
+        """The same system with another blend of its two scores: 0 as a person would, 1 as the classifier did.
+
+        Nothing is trained and nothing costs more. Only for systems trained with the option `order`, such as
+        those of `slm-fpo`.
+        """
+        extractor: Any = copy(self.model.extractor)  # the heads themselves are shared
+        config = self.model.config
+        if not getattr(extractor, "order", False):
+            raise UserError(
+                f"dial: this system ({self.name}) has one score a token; train slm-fpo or dlm-fpo for two, or"
+                " blend in an attribution: blend 0.5 (on the command line: --blend 0.5)."
+            )
+        extractor.dial = check_dial(dial)
+        return self.with_extractor_module(
+            extractor, config.extractor, {**config.extractor_options, "dial": extractor.dial}
+        )
+
+    def with_blend(self, weight: float, attribution: str = POST_HOC_EXTRACTOR, **options: Any) -> System:
+        """The same system with `weight` times an attribution added to its learnt scores, at its passes' cost.
+
+        Args:
+            weight: of the attribution, whose largest value in a text counts as 1; so does that of the scores.
+            attribution: the algorithm.
+            options: its options.
+        """
+        config = self.model.config
+        if config.predict_from == "rationale":
+            raise UserError("blend: this system predicts from its own rationale; another would change it.")
+        if not any(True for _ in self.model.extractor.parameters()):
+            raise UserError(f"blend: this system ({self.name}) has no learnt scores to blend with.")
+        settings = {
+            "learnt": config.extractor,
+            "learnt_options": config.extractor_options,
+            "attribution": extractor_name(attribution),
+            "attribution_options": options,
+            "weight": weight,
+        }
+        blended = build_extractor("blended", config.encoder, settings)
+        blended.learnt = self.model.extractor
+        return self.with_extractor_module(blended, "blended", settings)
 
     def with_extractor_module(
         self, extractor: torch.nn.Module, name: str, options: Mapping[str, Any]

@@ -49,6 +49,8 @@ def _measuring_options(parser: ArgumentParser) -> None:
     add = parser.add_argument
     add("--number", type=int, help="how many, from the first on; of sorted data that is no fair part")
     inputs.extractor_options(parser)
+    add("--dial", type=float, nargs="+", help="positions of the dial (see explain); several: their curve")
+    inputs.blend_option(parser)
     add("--budgets", type=list[float], help="other budgets than the system's own, in per cent")
     add("--removal", type=str, help="attention_mask, delete, mask_token, pad_token or previous_token")
     add(
@@ -96,18 +98,45 @@ def _check_used(options: Namespace, source: str) -> None:
 
 
 def _evaluate_system(options: Namespace) -> int:
+    system = inputs.load_system(options)
+    if len(options.dial or ()) < 2:
+        folder = Path(options.out or evaluation_folder(system, options))
+        return _show(_measure(options, system, folder), f"records and metrics in {folder}")
+    return _turn_dial(options, system)
+
+
+def _turn_dial(options: Namespace, system: System) -> int:
+    """Evaluate the system at every position of the dial; a table and a figure of the curve."""
+    from unirex.evaluation.run import HELD_OUT
+    from unirex.metrics.registry import HEADLINE
+    from unirex.report.dial import dial_figure
+    from unirex.report.table import table
+
+    folder = Path(options.out or evaluation_folder(system, options))
+    summaries = {
+        dial: _measure(options, system.with_dial(dial), folder / f"dial-{dial:g}") for dial in options.dial
+    }
+    rows = {f"dial {dial:g}": summary.metrics for dial, summary in summaries.items()}
+    shown = [*HEADLINE, *(f"csd/{removal}" for removal in HELD_OUT)]
+    print(table(rows, [name for name in shown if any(name in row for row in rows.values())]))
+    points = [(dial, summary.metrics, summary.intervals) for dial, summary in summaries.items()]
+    drawn = dial_figure(system.name, points).save(folder)
+    print(f"records and metrics in {folder}; figure in {' and '.join(map(str, drawn))}")
+    return 0
+
+
+def _measure(options: Namespace, system: System, folder: Path) -> Summary:
+    """Evaluate the system into a folder."""
     from unirex.evaluation.probes import PROBES
     from unirex.evaluation.run import evaluate_to
 
-    system = inputs.load_system(options)
     examples = inputs.first_examples(inputs.selected_examples(options), options.number)
-    folder = Path(options.out or evaluation_folder(system, options))
     # The run and the data are kept with the evaluation in case its folder is moved.
     settings = Path(options.run or options.model) / "settings.yaml"
     trained = read_settings(str(settings)) if settings.is_file() else {}
     data = {"name": Path(options.data).stem, "split": options.split, "number": options.number}
     with Progress("evaluating", **inputs.progress_size(examples, options.data, options.number)) as progress:
-        summary = evaluate_to(
+        return evaluate_to(
             folder,
             system,
             inputs.with_known_labels(system, examples, options.data),
@@ -122,7 +151,6 @@ def _evaluate_system(options: Namespace) -> int:
             about={"data": data, "run": trained},
             advance=progress.advance,
         )
-    return _show(summary, f"records and metrics in {folder}")
 
 
 def evaluation_folder(system: System, options: Namespace) -> Path:
@@ -138,6 +166,8 @@ def evaluation_folder(system: System, options: Namespace) -> Path:
         options.number and f"first-{options.number}",
         options.extractor,
         *(f"{key}-{value}" for key, value in options.extractor_options.items()),
+        options.dial and "dial-" + "-".join(f"{dial:g}" for dial in options.dial),
+        options.blend is not None and f"blend-{options.blend:g}",
         options.removal,
         options.target if options.target != "predicted" else None,
         options.budgets and "k" + "-".join(f"{budget:g}" for budget in options.budgets),

@@ -16,7 +16,7 @@ from unirex.errors import UserError
 from unirex.files import Progress, replace_file, write_file
 
 if TYPE_CHECKING:
-    from unirex.data.example import Example
+    from unirex.data.example import Example, Label
     from unirex.explanation import Explanation
     from unirex.system import System
 
@@ -34,6 +34,13 @@ def options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     add("--budget", type=float, help="size of the rationale, in per cent of the tokens (default: 20)")
     add("--selector", type=str, help="top-k (default), or best-span for one run of words")
     inputs.extractor_options(parser)
+    add(
+        "--dial",
+        type=float,
+        help="of systems with two scores: from 0, as a person would mark, to 1, as the classifier went by",
+    )
+    inputs.blend_option(parser)
+    add("--for", type=str, nargs="+", help="labels to give reasons for, or all (default: the predicted one)")
     add("--json", action="store_true", help="print JSON, one object a line")
     add("--html", type=str, help="write a page")
     add("--label_studio", type=str, help="write tasks for Label Studio, to be corrected there")
@@ -70,12 +77,19 @@ def run(options: Namespace) -> int:
             inputs.with_known_labels(system, examples, source),
             budget=options.budget,
             selector=options.selector,
+            targets=_targets(options, system),
             advance=progress.advance,
         )
         done = _put(options, examples, explanations)
     if done:
         print(done)
     return 0
+
+
+def _targets(options: Namespace, system: System) -> Sequence[Label]:
+    """The labels of `--for`; all of the system's if it says so."""
+    asked = options["for"] or ()
+    return list(system.labels) if list(asked) == ["all"] else asked
 
 
 def _name_model(options: Namespace) -> None:

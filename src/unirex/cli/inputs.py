@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import sys
 from collections.abc import Callable, Iterable, Sequence, Sized
 from itertools import islice
 from math import isfinite
@@ -76,6 +77,13 @@ def extractor_options(parser: ArgumentParser) -> None:
     """Another extractor than the system's own."""
     parser.add_argument("--extractor", type=str, help="explain by another algorithm than the system's own")
     parser.add_argument("--extractor_options", type=dict[str, Any], default={}, help="its options")
+
+
+def blend_option(parser: ArgumentParser) -> None:
+    """An attribution beside the learnt scores."""
+    parser.add_argument(
+        "--blend", type=float, help="add this much of an attribution to learnt scores; costs its passes"
+    )
 
 
 def threads_option(parser: ArgumentParser) -> None:
@@ -199,6 +207,8 @@ def load_system(options: Namespace) -> System:
     from unirex.system import load
 
     system = load(options.run or options.model, labels=options.labels)
+    if options.dial is not None or options.blend is not None:
+        return _blended(system, options)
     config, given = system.model.config, options.extractor_options
     if options.extractor is None:
         if given and not system.wrapped:
@@ -208,6 +218,23 @@ def load_system(options: Namespace) -> System:
     # Naming the extractor that a plain classifier has anyway keeps its options.
     usual = config.extractor_options if system.wrapped and name == config.extractor else {}
     return system.with_extractor(name, **{**usual, **given})
+
+
+def _blended(system: System, options: Namespace) -> System:
+    """The system with its dial turned, or with an attribution blended in."""
+    dials = options.dial if isinstance(options.dial, list) else [options.dial]
+    if dials != [None]:
+        if options.extractor is not None and options.blend is None:
+            raise UserError("--dial is for the system's own scores; leave out --extractor.")
+        turned = [system.with_dial(dial) for dial in dials]  # refuses positions that do not exist
+        system = turned[0] if len(turned) == 1 else system
+    if options.blend is None:
+        return system
+    if len(dials) > 1:
+        raise UserError("--blend goes with one position of the dial; give one, or leave --blend out.")
+    name = extractor_name(options.extractor or "integrated-gradients")
+    print(f"note: --blend {options.blend:g} also runs {name} on every text.", file=sys.stderr)
+    return system.with_blend(options.blend, name, **options.extractor_options)
 
 
 def with_known_labels(system: System, examples: Iterable[Example], source: str) -> Iterable[Example]:

@@ -53,7 +53,10 @@ def render(explanation: Explanation) -> RenderableType:
         bar = Text("█" * round(BAR * probability), style="cyan" if label == explanation.label else "dim")
         bars.add_row(name, bar, Text(percent(probability), justify="right"))
     parts: list[RenderableType] = [terminal_text(_rationale(explanation)), Text(), bars]
-    words = word_list(f"rationale, {_budget(explanation)}", (span.text for span in explanation.spans))
+    words = word_list(
+        f"rationale{printable(_asked(explanation))}, {_budget(explanation)}",
+        (span.text for span in explanation.spans),
+    )
     parts.append(Text.assemble("\n", words))
     if explanation.gold_spans is not None:
         words = word_list("gold rationale", (span.text for span in explanation.gold_spans))
@@ -76,7 +79,10 @@ def _card(number: int, explanation: Explanation) -> Html:
         right = explanation.label == explanation.gold_label
         outcome, class_ = ("✓ correct", "right") if right else ("✗ wrong", "wrong")
         verdict.append(element("span", outcome, class_=class_))
-    measures = [_bars(explanation), element("p", f"Rationale: {_budget(explanation)}", class_="fine")]
+    measures = [
+        _bars(explanation),
+        element("p", f"Rationale{_asked(explanation)}: {_budget(explanation)}", class_="fine"),
+    ]
     if explanation.truncated > 0:
         measures.append(element("p", _truncation(explanation), class_="fine warning"))
     if explanation.completeness_error is not None:
@@ -185,6 +191,11 @@ def _named(explanation: Explanation, label: Label) -> str:
 def _budget(explanation: Explanation) -> str:
     """How long the rationale may be."""
     return "any number of tokens" if explanation.budget >= 100 else f"{explanation.budget:g} % of the tokens"
+
+
+def _asked(explanation: Explanation) -> str:
+    """The label that the rationale is for, where one was asked for."""
+    return "" if explanation.target is None else f" for {_named(explanation, explanation.target)}"
 
 
 def _truncation(explanation: Explanation) -> str:
