@@ -38,9 +38,11 @@ class LearntScores(nn.Module):
     def both(self, full: Pass, target: Tensor) -> tuple[Tensor, Tensor]:
         """Marks and order for the target, each [D, T]; without `order` they are the same."""
         values = self.head(self.states(full)).unflatten(-1, (-1, self.scored_labels))  # [D, T, 1 or 2, C]
-        label = full.text_target(target) if self.scored_labels > 1 else target.new_zeros(len(values))
-        index = label[:, None, None, None].expand(*values.shape[:-1], 1)
-        chosen = values.gather(-1, index).squeeze(-1)  # [D, T, 1 or 2]
+        if self.scored_labels == 1:
+            chosen = values[..., 0]  # [D, T, 1 or 2]
+        else:
+            label = full.text_target(target)[:, None, None, None]
+            chosen = values.gather(-1, label.expand(*values.shape[:-1], 1)).squeeze(-1)
         return chosen[..., 0], chosen[..., -1]
 
     def blend(self, full: Pass, marks: Tensor, order: Tensor) -> Tensor:
