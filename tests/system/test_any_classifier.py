@@ -145,7 +145,17 @@ def test_a_word_added_to_the_tokenizer_is_one_token_here_too(tmp_path):
 
 
 def test_the_extractors_tried_here_are_all_there_are_without_parameters():
-    others = {"random", "gold", "inverse", "dual-lm", "shared-lm", "bucket-tagger", "a2r", "hard-kuma"}
+    others = {
+        "random",
+        "gold",
+        "inverse",
+        "dual-lm",
+        "shared-lm",
+        "blended",
+        "bucket-tagger",
+        "a2r",
+        "hard-kuma",
+    }
     assert set(EXTRACTORS) - others - {"support", "given"} == set(ATTRIBUTIONS)
 
 

@@ -138,7 +138,7 @@ class NaiveModel(nn.Module):
         views = list(self.views(scores, seen, batch.selectable))
         step = SimpleNamespace(  # what the objectives ask of a `Step`
             batch=batch,
-            scores=scores,
+            marks=scores,
             task_loss=full,
             full_loss=full,
             kept_loss=torch.stack([cross_entropy(kept) for kept, _ in views]),
