@@ -8,7 +8,7 @@ from unirex.metrics.registry import metric
 from unirex.report.figures import Figure
 from unirex.report.plots import Estimate, LinePanel, Series, lines
 
-SHOWN = ("csd", "comprehensiveness", "sufficiency", "auprc")
+SHOWN = ("csd", "auprc", "token_f1")
 
 DialPoint = tuple[float, Mapping[str, float], Mapping[str, tuple[float, float]]]  # dial, metrics, intervals
 
