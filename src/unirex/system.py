@@ -24,7 +24,7 @@ from unirex.encoding.batching import TOKENS, by_length
 from unirex.encoding.encode import TextEncoder
 from unirex.errors import UserError, one_line, unknown
 from unirex.explanation import Explanation, explanations
-from unirex.extractors import build_extractor, extractor_name, option_names
+from unirex.extractors import LABEL_FREE, build_extractor, extractor_name, option_names
 from unirex.extractors.token_scores import check_dial
 from unirex.files import Advance
 from unirex.modeling import RationaleConfig, RationaleModel
@@ -172,7 +172,12 @@ class System:
             raise UserError(
                 "this system chooses its rationale before the label; it has none for other labels."
             )
-        letters = self.model.config.built_layout().choice
+        letters, config = self.model.config.built_layout().choice, self.model.config
+        if not letters and config.extractor in LABEL_FREE and not config.extractor_options.get("per_label"):
+            raise UserError(
+                f"the scores of '{config.extractor}' are the same for every label here; train slm-fpo or"
+                " dlm-fpo, or explain by an attribution (on the command line: --extractor ig)."
+            )
         names = [choice_label(number) for number in range(26)] if letters else list(self.labels)
         matching = [
             number for number, name in enumerate(names) if type(name) is type(label) and name == label

@@ -77,6 +77,12 @@ def test_a_label_that_does_not_exist_is_refused(system):
         system.explain(TEXT, target="poss")
 
 
+def test_scores_that_are_the_same_for_all_labels_are_not_sold_as_reasons_for_one(classifier):
+    assert classifier.explain(TEXT, target="pos").target == "pos"  # integrated gradients
+    with pytest.raises(UserError, match="the same for every label"):
+        classifier.with_extractor("attention").explain(TEXT, target="pos")
+
+
 def test_a_system_with_one_score_has_no_dial_but_can_be_blended(classifier, system, tmp_path):
     with pytest.raises(UserError, match="one score a token"):
         classifier.with_dial(0.5)
@@ -111,6 +117,8 @@ def test_explain_on_the_command_line(capsys, saved, classifier, tmp_path):
         capsys, "explain", saved, TEXT, "--dial", "1", "--extractor", "ig"
     )
     assert "unknown label" in fails(capsys, "explain", saved, TEXT, "--for", "good")
+    tasks = fails(capsys, "explain", saved, TEXT, "--for", "all", "--label_studio", tmp_path / "t.json")
+    assert "leave out --for" in tasks
     classifier.save_pretrained(tmp_path / "plain")
     assert "one score a token" in fails(capsys, "explain", tmp_path / "plain", TEXT, "--dial", "0")
 
@@ -133,6 +141,7 @@ def test_evaluate_draws_the_curve(capsys, saved, rows, tmp_path):
     ("settings", "message"),
     [
         ({"extractor": "integrated-gradients"}, "ordering' teaches learnt scores"),
+        ({"extractor": "blended", "objectives": {"ordering": {"weight": 0}}}, "for trained systems"),
         ({"objectives": {"ordering": {"weight": 0}}}, "learns from the objective 'ordering' alone"),
         ({"objectives": {"ordering": {"teacher": "gold"}}}, "objectives.ordering.teacher 'gold'"),
         ({"objectives": {"ordering": {"every": 0}}}, "at least 1"),

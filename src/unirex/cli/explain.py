@@ -121,6 +121,8 @@ def _check(options: Namespace) -> None:
         for name in inputs.given_options(options, _data_options):
             if not (options.file and name == "columns"):
                 raise UserError(f"--{name} is for --data; it has no effect on texts and --file.")
+    if options.label_studio and options["for"]:
+        raise UserError("--label_studio: a task has the reasons for the predicted label; leave out --for.")
     if options.label_studio:
         path = Path(options.label_studio)
         if path.suffix != ".json":

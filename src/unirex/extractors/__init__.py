@@ -35,6 +35,16 @@ POST_HOC = (  # explain any trained classifier; have no parameters
     "attention",
     "attention-rollout",
 )
+LABEL_FREE = (  # the same scores whatever label is explained; learnt scores too, but for `per_label`
+    "attention",
+    "attention-rollout",
+    "random",
+    "gold",
+    "inverse",
+    "bucket-tagger",
+    "dual-lm",
+    "shared-lm",
+)
 EXTRACTORS = Registry(
     "extractor",
     {

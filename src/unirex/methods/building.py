@@ -198,6 +198,8 @@ def check_method(method: str, config: Config) -> None:
         changed = [key for key in settings if settings[key] != defaults[key]]
         if name != group and changed:
             raise UserError(f"{name}.{changed[0]} is for method {name}; it would do nothing in {method}.")
+    if config.extractor == "blended":
+        raise UserError("extractor 'blended' is for trained systems: unirex explain RUN --blend 0.5")
     if group not in STAGE_EXTRACTORS:
         if config.extractor in ("support", "given"):
             raise UserError(
