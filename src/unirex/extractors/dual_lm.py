@@ -7,7 +7,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from unirex.encoding.batch import Batch
-from unirex.extractors.token_scores import DIAL, LearntScores
+from unirex.extractors.token_scores import LearntScores
 from unirex.models.encoders import pooler_option
 from unirex.models.task import Pass, encode, in_chunks
 
@@ -44,37 +44,8 @@ class OwnEncoder(nn.Module):
         return (encode(self.encoder, batch, embeds).last_hidden_state,)
 
 
-class DualLM(OwnEncoder, LearntScores):
+class DualLM(LearntScores, OwnEncoder):
     """A token scorer with an encoder of its own; shares nothing with the task model.
 
-    Args:
-        encoder_config: the encoder's configuration; the pretrained weights are put in when training starts.
-        head: `linear` or `mlp-<width>-<layers>`.
-        dropout: inside an MLP head.
-        order: a second score, of what the classifier goes by: see `LearntScores`.
-        per_label: scores for every label; the one that is explained is read.
-        classes: for `per_label`: how many labels there are.
-        dial: with `order`: from 0, as a person would mark, to 1, as the classifier goes by.
+    Its options are those of `LearntScores`. The pretrained weights are put in when training starts.
     """
-
-    def __init__(
-        self,
-        encoder_config: Any,
-        *,
-        head: str = "linear",
-        dropout: float = 0.0,
-        order: bool = False,
-        per_label: bool = False,
-        classes: int = 2,
-        dial: float = DIAL,
-    ) -> None:
-        super().__init__(encoder_config)
-        self.add_heads(
-            encoder_config.hidden_size,
-            head=head,
-            dropout=dropout,
-            order=order,
-            per_label=per_label,
-            classes=classes,
-            dial=dial,
-        )

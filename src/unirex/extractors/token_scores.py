@@ -21,19 +21,37 @@ class LearntScores(nn.Module):
     objective `ordering`. The score is their blend, and `dial` turns it from the first (0) towards the second
     (1), at no cost and without training again. With `per_label` each score exists once for every label, and
     the one of the label that is explained is read.
+
+    A class beside it in the bases says whose `states` are read.
+
+    Args:
+        encoder_config: the encoder's configuration.
+        head: `linear` or `mlp-<width>-<layers>`.
+        dropout: inside an MLP head.
+        order: a second score, of what the classifier goes by.
+        per_label: scores for every label; the one that is explained is read.
+        classes: for `per_label`: how many labels there are.
+        dial: with `order`: from 0, as a person would mark, to 1, as the classifier goes by.
     """
 
-    head: nn.Module
+    states: Any  # (pass) -> [D, T, H]
 
-    def add_heads(self, width: int, *, head: str, dropout: float, **options: Any) -> None:
-        """Create the heads; `options` are `order`, `per_label`, `classes` and `dial`."""
-        self.order, self.dial = bool(options["order"]), check_dial(options["dial"])
-        self.scored_labels = options["classes"] if options["per_label"] else 1
-        self.head = build_head(head, width, (1 + self.order) * self.scored_labels, dropout=dropout)
-
-    def states(self, full: Pass) -> Tensor:
-        """The states that the heads read: [D, T, H]."""
-        raise NotImplementedError
+    def __init__(
+        self,
+        encoder_config: Any,
+        *,
+        head: str = "linear",
+        dropout: float = 0.0,
+        order: bool = False,
+        per_label: bool = False,
+        classes: int = 2,
+        dial: float = DIAL,
+    ) -> None:
+        super().__init__(encoder_config)  # of the class beside it
+        self.order, self.dial = order, check_dial(dial)
+        self.scored_labels = classes if per_label else 1
+        width = encoder_config.hidden_size
+        self.head = build_head(head, width, (1 + order) * self.scored_labels, dropout=dropout)
 
     def both(self, full: Pass, target: Tensor) -> tuple[Tensor, Tensor]:
         """Marks and order for the target, each [D, T]; without `order` they are the same."""
