@@ -100,7 +100,7 @@ def test_texts_are_short_and_sparsely_marked(corpus):
         lengths = [len(example.text.split()) for example in corpus[split]]
         assert min(lengths) >= 8 and max(lengths) <= 35
         assert 16 <= sum(lengths) / len(lengths) <= 20
-        assert 0.10 <= sum(map(density, corpus[split])) / len(lengths) <= 0.15
+        assert 0.20 <= sum(map(density, corpus[split])) / len(lengths) <= 0.30
 
 
 @pytest.mark.parametrize("size", demo.SIZES.values())
@@ -140,9 +140,9 @@ def test_a_bag_of_words_does_not_understand(corpus):
     assert accuracy(corpus, lambda e: e.text, TfidfVectorizer(ngram_range=(1, 2))) < 0.88
 
 
-def test_the_rest_of_a_mixed_review_hints_at_the_other_label(corpus):
-    """Said in the corpus's description: who praises the popcorn here seldom likes the film."""
-    assert 0.7 < accuracy(corpus, without_gold, CountVectorizer()) < 0.85
+def test_the_label_does_not_leak_outside_the_rationale(corpus):
+    assert accuracy(corpus, without_gold, CountVectorizer()) < 0.65
+    assert accuracy(corpus, without_gold, TfidfVectorizer(ngram_range=(1, 2))) < 0.65
 
 
 def test_read_gold_with_several_spans():

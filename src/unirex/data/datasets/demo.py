@@ -1,27 +1,26 @@
 """The embedded corpus `demo`: short opinions that have to be understood, with the words that decide marked.
 
 2000 / 320 / 480 texts (train / dev / test) about films, restaurants, hotels, phones, books and concerts,
-written by the seeded grammar in `demo_grammar`. Half of every split is positive. Most are mixed reviews: they
-praise one thing and blame another, and only what they say of the thing itself counts. Each construction below
-is as often positive as negative, and the words in brackets are gold:
+written by the seeded grammar in `demo_grammar`. Half of every split is positive. Each construction below is
+as often positive as negative, and the words in brackets are gold:
 
 | construction | share | for example |
 |---|---|---|
-| contrast | 40 % | The cast is superb, but the film is [tedious]. (The main clause decides.) |
-| aside    | 35 % | My sister hated the parking lot; the meal itself was really [tasty]. (The meal counts.) |
-| negation | 10 % | The room was [not remotely shabby]. [Nobody could call] this phone [practical]. |
-| plain    |  5 % | The film is [a triumph]. |
-| hedge    |  5 % | I [expected to hate it, and I was wrong]. I have read [worse books, but not many]. |
-| conduct  |  5 % | We [left after forty minutes]. I [have already booked the same room for next June]. |
+| plain    | 20 % | The film is [a triumph]. |
+| negation | 25 % | The room was [not remotely shabby]. [Nobody could call] this phone [practical]. |
+| contrast | 20 % | The cast is superb, but the film is [far from gripping]. (The main clause decides.) |
+| aside    | 15 % | My sister hated the parking lot; the meal itself was [a delight]. (The meal counts.) |
+| hedge    | 10 % | I [expected to hate it, and I was wrong]. I have read [worse books, but not many]. |
+| conduct  | 10 % | We [left after forty minutes]. I [have already booked the same room for next June]. |
 
-Up to two neutral facts surround it. Seed 0: 8 to 34 words a text, 18 on average, 12 % of them gold. Words of
-praise stand about as often in negative texts as in positive ones, an aside is nine times in ten of the other
-polarity, and about a tenth of the opinion words occur in dev and test only. So, on test,
+Up to two neutral facts surround it. Seed 0: 8 to 35 words a text, 18 on average, 24 % of them gold. Words of
+praise stand more often in negative texts than in positive ones (58 : 42), an aside is of either polarity
+whatever the label, and some opinion words occur in dev and test only. So, on test,
 
-* a bag of words does not understand: logistic regression reaches 71 % (with TF-IDF bigrams, 74 %);
-* an encoder does: all-MiniLM-L6-v2 (2 epochs, lr 1e-4, batch 32) passes 95 %;
-* without the gold words, logistic regression still reaches 78 %, by turning round what is said of other
-  things: that is the nature of mixed reviews, and why a faithful system can be made to lose its way there.
+* a bag of words does not understand: logistic regression reaches 77 % (with TF-IDF bigrams, 75 %);
+* an encoder does: see the table in the README;
+* the rest tells little: without the gold words logistic regression reaches 55 %. Some hint is in the nature
+  of contrast, since a concession announces its opposite.
 """
 
 from __future__ import annotations
@@ -37,8 +36,7 @@ from unirex.data.example import CharSpan, DatasetInfo, Example, Splits
 LABELS = ("negative", "positive")
 INFO = DatasetInfo(name="demo", labels=LABELS)
 SIZES = {"train": 2000, "dev": 320, "test": 480}
-SHARES = {"contrast": 8, "aside": 7, "negation": 2, "plain": 1, "hedge": 1, "conduct": 1}  # out of 20
-MIXED = 0.9  # how often an aside is of the other polarity
+SHARES = {"plain": 4, "negation": 5, "contrast": 4, "aside": 3, "hedge": 2, "conduct": 2}  # out of 20
 WORDS = range(8, 36)  # how long a text may be
 
 _SLOT = re.compile(r"\{(\w+)([-~]?)\}")
@@ -86,8 +84,9 @@ class Writer:
         """The pattern with every slot filled."""
 
         def filling(slot: re.Match[str]) -> str:
-            switched = self.rng.random() < MIXED if slot[2] == "~" else slot[2] == "-"
-            return self.write(slot[1], positive != switched)
+            if slot[2] == "~":
+                return self.write(slot[1], self.rng.random() < 0.5)
+            return self.write(slot[1], positive != (slot[2] == "-"))
 
         return _SLOT.sub(filling, pattern)
 

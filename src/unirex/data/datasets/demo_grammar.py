@@ -4,7 +4,7 @@ A rule is `name: alternative | alternative`; an indented line continues the rule
 parts short rules that share a line. Inside an alternative
 
 * `{name}` is replaced by an alternative of that rule, in the current polarity (at first, the label's);
-* `{name-}` switches to the opposite polarity, `{name~}` does so nine times in ten;
+* `{name-}` switches to the opposite polarity, `{name~}` to a polarity drawn at random;
 * `[words]` are gold: they decide the label;
 * a leading `*` keeps the alternative out of the training split, so that dev and test hold unseen words.
 
@@ -42,16 +42,18 @@ negation: {thing} {be} [{negator} {soft-}]. | {thing} {be} [{negator} {soft-}]. 
 contrast: {concession-}, {but} {decision}. | {concession-}, {but} {decision}. |
   {concession-}. {still}, {decision}. | {although} {concession-}, {decision}. |
   {although} {concession-}, {decision}. | {decision}, {although} {concession-}.
-concession: {aspect_is} {view} | {aspect_is} {view} | {outside_is} {view}
-decision: {thing} {be} {verdict}
-aside: {friend} {liked~} {outside}; {thing} itself {be} {verdict}. |
-  {outside_is} {view~}. {thing} {be} {verdict}. |
-  {outside_is} {view~}; as for {thing}, it {be} {verdict}. |
-  {thing} itself {be} {verdict}. {outside_is} {view~}, by the way. |
-  {friend} thought it was {strong~}; in {our} view {thing} {be} {verdict}. |
-  {earlier_is} {view~}. {this_one} {be} {verdict}.
-verdict: [{strong}] | [{strong}] | {really} [{soft}] | [{soft}]
-view: {strong} | {strong} | {strong} | {strong} | {strong} | {no_way} {mild-}
+concession: {aspect_is} {view} | {aspect_is} {view} | {outside_is} {view} | {neutral}
+decision: {thing} {be} [{strong}] | {thing} {be} [{good}] | {thing} {be} [{really} {soft}] |
+  {thing} {be} [{negator} {soft-}] | {thing} {be} [{negator} {soft-}] | {thing} [{won_over} {wholly}] |
+  {thing} [did not {win_over-}]
+aside: {friend} {liked~} {outside}; {thing} itself {be} [{verdict}]. |
+  {outside_is} {view~}. {thing} {be} [{verdict}]. |
+  {outside_is} {view~}; as for {thing}, it {be} [{verdict}]. |
+  {thing} itself {be} [{verdict}]. {outside_is} {view~}, by the way. |
+  {friend} thought it was {strong~}; in {our} view {thing} {be} [{verdict}]. |
+  {earlier_is} {view~}. {this_one} {be} [{verdict}].
+verdict: {strong} | {good} | {really} {soft} | {negator} {soft-} | {negator} {soft-}
+view: {strong} | {strong} | {no_way} {mild-}
 hedge: {we} [expected to {hate-} it, and {we} {was} wrong]. |
   {we} [expected to {hate} it, and {we} {was} right]. | {we} [wanted to {hate-} it, and could not]. |
   everyone told {us} it would be [{soft-}, and everyone was wrong]. |
@@ -120,6 +122,7 @@ outside_is: the trailer was | the popcorn was | the parking lot was | the commer
 soft+: funny | gripping | moving | original | charming | *touching
 soft-: dull | predictable | tedious | clumsy | boring | *lifeless
 it_lasted: it went on | {we} watched
+neutral: {we} only saw it by chance | {we} had never heard of the director | {we} seldom go to the cinema
 deed+: {we} [stayed seated until the last credit] | {we} [went back to see it again on {day}] |
   half the audience [was still clapping when the lights came on] | {we} [have seen it {few} times since] |
   {we} [bought tickets for the next showing on the way out] | {we} [did not check the time once]
@@ -143,6 +146,7 @@ outside_is: the parking lot was | the bus ride there was | the booking website w
 soft+: tasty | appetising | satisfying | memorable | inventive | *flavourful
 soft-: bland | boring | disappointing | forgettable | uninspired | *underwhelming
 it_lasted: {we} ate | the evening went on
+neutral: {we} only went there by chance | {we} had never heard of the chef | {we} came without a booking
 deed+: {we} [wiped the plate clean with bread] | {we} [asked the waiter for the recipe] |
   {we} [booked a table for next {day} before leaving] | {we} [have been back {few} times since] |
   even the dog [licked the box clean] | {we} [ordered the same dish a second time]
@@ -165,6 +169,7 @@ outside_is: the airport was | the train ride was | the weather was | the museums
 soft+: comfortable | welcoming | relaxing | charming | spotless | *inviting
 soft-: noisy | shabby | cramped | gloomy | dirty | *depressing
 it_lasted: {we} stayed
+neutral: {we} only stayed there by chance | {we} had never been to {city} | {we} arrived late in the evening
 deed+: {we} [have already booked the same room for next {month}] |
   {we} [stayed {few} nights longer than planned] | {we} [slept like a log every night] |
   {we} [have sent {few} friends there since] | {we} [did not want to hand back the key] |
@@ -187,6 +192,7 @@ outside_is: the courier was | the shop was | the packaging was | the adverts wer
 soft+: reliable | responsive | practical | intuitive | robust | *efficient
 soft-: sluggish | flimsy | clumsy | unreliable | awkward | *fragile
 it_lasted: {we} used it
+neutral: {we} only bought it by chance | {we} had never heard of the brand | {friend} has the same one
 deed+: {we} [bought a second one for {friend}] | {we} [gave the old one away the same day] |
   it [still runs for two full days on one charge] | {we} [have not had to restart it once] |
   it [survived {few} falls without a scratch] | {we} [can leave the charger at home now]
@@ -208,6 +214,7 @@ outside_is: the cover was | the bookshop was | the film version was | the advert
 soft+: gripping | moving | original | funny | insightful | *absorbing
 soft-: dull | tedious | predictable | confusing | shallow | *long-winded
 it_lasted: {we} read
+neutral: {we} only found it by chance | {we} had never heard of the author | {we} seldom read novels
 deed+: {we} [finished it in one night] | {we} [missed {our} stop {few} times because of it] |
   {we} [went straight back to the first page] | {we} [bought {few} more copies for friends] |
   {we} [could not put it down] | {we} [have ordered everything else by the author]
@@ -229,6 +236,7 @@ outside_is: the bus ride there was | the parking lot was | the beer was | the to
 soft+: lively | exciting | moving | memorable | polished | *thrilling
 soft-: dull | flat | tedious | sloppy | monotonous | *lifeless
 it_lasted: it went on | they played
+neutral: {we} only went there by chance | {we} had never heard of the band | {we} seldom go to concerts
 deed+: {we} [stayed for all {few} encores] | {we} [bought tickets for the next night on the way out] |
   half the hall [was dancing by the third song] | {we} [sang all the way home] |
   [nobody] around {us} [wanted the band to stop] | {we} [have bought {few} of their records since]
