@@ -19,6 +19,8 @@ from unirex.evaluation.record_files import read_records, write_records
 from unirex.evaluation.records import Record
 from unirex.evaluation.run import evaluate, evaluate_to, evaluated
 from unirex.evaluation.summary import Summary
+from unirex.evaluation.values import example_values
+from unirex.metrics.plausibility import auprc, token_f1_macro2
 from unirex.metrics.registry import PROBED
 from unirex.objectives import Objectives
 from unirex.objectives.comprehensiveness import Comprehensiveness
@@ -145,6 +147,18 @@ def test_a_perfect_and_a_perverse_extractor_bound_plausibility(system):
     )
     assert best["auprc"] == best["token_f1"] == best["token_f1_macro2"] == 1
     assert worst["token_f1"] == 0 and worst["auprc"] < 0.3
+
+
+def test_plausibility_as_the_paper_counts_has_special_tokens_as_unmarked(system):
+    """Two more tokens that nobody marks, with the scores the extractor gives them: [CLS] and [SEP]."""
+    records = evaluate(system, DATA["dev"], draws=0).records
+    for record in records:
+        (scored,), values = record.sequences, example_values(record)
+        assert len(scored.others) == 2
+        scores, gold = [*scored.scores, *scored.others], [*scored.gold, False, False]
+        assert values["auprc_all_tokens"] == auprc(scores, gold)
+        chosen = [score > 0 for score in scores]
+        assert values["token_f1_macro2_all_tokens"] == token_f1_macro2(chosen, gold)
 
 
 def test_train_mode_is_left_as_found(system):

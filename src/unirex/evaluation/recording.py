@@ -124,6 +124,7 @@ def batch_scores(step: Step, sequences: Sequence[Tokens]) -> Iterator[Scored]:
             scores=tuple(scores[row, positions].tolist()),
             gold=None if gold is None else tuple(gold[positions].tolist()),
             selected=tuple(tuple(mask.nonzero()[0].tolist()) for mask in masks[:, row, positions]),
+            others=tuple(scores[row, (~tokens.selectable).nonzero()[0]].tolist()),
         )
 
 

@@ -33,6 +33,7 @@ class Scored:
     gold: tuple[bool, ...] | None
     selected: tuple[tuple[int, ...], ...]  # per budget: numbers of the selected tokens
     chosen: tuple[int, ...] | None = None  # a tool's own yes-or-no selection; None: scores above 0
+    others: FloatTuple | None = None  # scores of tokens that cannot be selected, such as [CLS]; None: unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +146,7 @@ class Record:
         """The record of one random draw, as if its scores were the system's."""
         draw = self.draws[number]
         sequences = tuple(
-            replace(scored, scores=scores, selected=selected, chosen=None)
+            replace(scored, scores=scores, selected=selected, chosen=None, others=None)
             for scored, scores, selected in zip(self.sequences, draw.scores, draw.selected, strict=True)
         )
         # A system that predicts from its rationale would answer differently here; that was not computed.

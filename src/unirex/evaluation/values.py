@@ -115,7 +115,8 @@ def probe_values(record: Record) -> Values:
 def plausibility_values(record: Record) -> Values:
     """Agreement with the gold rationale, mean over sequences; empty if no token is marked.
 
-    Paper: counts [CLS] and [SEP] as unmarked tokens too; here only tokens that can be selected count.
+    Paper: counts [CLS] and [SEP] as unmarked tokens too. Here only tokens that can be selected count, except
+    in the metrics named `…_all_tokens` (spec/metrics.md#plausibility).
     """
     marked = [scored for scored in record.sequences if scored.gold and any(scored.gold)]
     if not marked:
@@ -137,6 +138,10 @@ def _sequence_plausibility(scored: Scored, record: Record) -> Iterator[tuple[str
     selected = scores > 0 if scored.chosen is None else _marks(scored.chosen, len(gold))
     yield "token_f1_macro2", plausibility.token_f1_macro2(selected, gold)
     yield "token_f1", plausibility.token_f1(selected, gold)
+    if scored.others is not None and scored.chosen is None:
+        every, marks = np.append(scores, scored.others), np.append(gold, np.zeros(len(scored.others), bool))
+        yield "auprc_all_tokens", plausibility.auprc(every, marks)
+        yield "token_f1_macro2_all_tokens", plausibility.token_f1_macro2(every > 0, marks)
     yield "token_precision", plausibility.token_precision(selected, gold)
     yield "token_recall", plausibility.token_recall(selected, gold)
     yield "iou_f1", plausibility.iou_f1(selected, gold, parts=_contiguous_parts(scored, record))
