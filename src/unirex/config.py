@@ -38,6 +38,8 @@ class Training:
         max_batches: most batches per epoch, for a quick trial; null: all.
         accumulate: batches per optimiser step.
         learning_rate: null: what suits the encoder (1e-4 for minilm, else 2e-5).
+        head_rate: learning rate of what is not part of an encoder and starts untrained, as a multiple of the
+            encoders'.
         weight_decay: for all but biases and norms.
         warmup: share of the steps over which the learning rate rises; then it falls to 0.
         clip: largest gradient norm; 0 is no limit.
@@ -60,6 +62,7 @@ class Training:
     max_batches: int | None = None
     accumulate: int = 1
     learning_rate: float | None = None
+    head_rate: float = 1.0
     weight_decay: float = 0.0  # spec/training.md#protocol
     warmup: float = 0.1  # spec/training.md#protocol
     clip: float = 0.0  # spec/training.md#protocol
@@ -262,6 +265,8 @@ def check_values(config: Config) -> Config:
         raise UserError(f"training.warmup {training.warmup}: give a share from 0 to 1.")
     if training.learning_rate is not None and training.learning_rate <= 0:
         raise UserError(f"training.learning_rate {training.learning_rate}: must be above 0.")
+    if training.head_rate <= 0:
+        raise UserError(f"training.head_rate {training.head_rate}: must be above 0.")
     check_fraction(training.gold_fraction)
     if training.gold_fraction < 100:
         gold_share(training.batch_size, training.gold_factor)

@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import nn
 
+from tiny import build_model
 from unirex.config import Training
 from unirex.training.optimizer import UncorrectedAdamW, build_optimizer, linear_schedule
 
@@ -67,3 +68,12 @@ def test_every_step_learns_something(steps, warmup):
     found = rates(steps, warmup)
     assert all(0 < rate <= 1 for rate in found[:-1])
     assert max(found) == 1
+
+
+def test_heads_have_a_rate_of_their_own(encoders):
+    model = build_model(encoders("bert"), pooling="mean", extractor="shared-lm")
+    groups = build_optimizer(model, Training(head_rate=10), 0.1).param_groups
+    rates = {id(p): group["lr"] for group in groups for p in group["params"]}
+    for name, parameter in model.named_parameters():
+        if parameter.requires_grad:
+            assert rates[id(parameter)] == (0.1 if ".encoder." in name else 1.0), name

@@ -9,6 +9,7 @@ import torch
 from torch import nn
 from torch.optim import AdamW, Optimizer
 from torch.optim.lr_scheduler import LambdaLR
+from transformers import PreTrainedModel
 
 from unirex.config import Training
 
@@ -20,6 +21,14 @@ def build_optimizer(model: nn.Module, training: Training, learning_rate: float) 
         {"params": [p for p in trained if p.dim() > 1], "weight_decay": training.weight_decay},
         {"params": [p for p in trained if p.dim() <= 1], "weight_decay": 0.0},
     ]
+    if training.head_rate != 1:
+        parts = [part for part in model.modules() if isinstance(part, PreTrainedModel) and part is not model]
+        inside = {id(parameter) for part in parts for parameter in part.parameters()}
+        groups = [
+            {**group, "params": [p for p in group["params"] if (id(p) in inside) == encoder], "lr": rate}
+            for group in groups
+            for encoder, rate in ((True, learning_rate), (False, learning_rate * training.head_rate))
+        ]
     if training.optimizer == "unirex":
         return UncorrectedAdamW(groups, lr=learning_rate)
     # Fused: one pass over memory instead of several; it does not support fp16 scaling with clipping.
