@@ -17,7 +17,7 @@ from unirex.config import Training
 def build_optimizer(model: nn.Module, training: Training, learning_rate: float) -> Optimizer:
     """The optimiser over everything trainable; biases and norms are never decayed."""
     trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    groups = [
+    groups: list[dict[str, Any]] = [
         {"params": [p for p in trained if p.dim() > 1], "weight_decay": training.weight_decay},
         {"params": [p for p in trained if p.dim() <= 1], "weight_decay": 0.0},
     ]
