@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import isnan, nan
 from typing import TYPE_CHECKING
 
@@ -59,12 +59,22 @@ def pareto_optimal(methods: Sequence[Method], keys: Sequence[str]) -> set[str]:
     A method that lacks a number is not among them.
     """
     signs = [1 if metric(key).direction == "higher" else -1 for key in keys]
-    rows = {
-        method.name: [sign * method.value(key) for sign, key in zip(signs, keys, strict=True)]
-        for method in methods
-    }
+    return unbeaten(
+        {
+            method.name: [sign * method.value(key) for sign, key in zip(signs, keys, strict=True)]
+            for method in methods
+        }
+    )
 
-    def beaten(row: list[float]) -> bool:  # comparisons with NaN are false: a missing number never beats
+
+def unbeaten(rows: Mapping[str, Sequence[float]]) -> set[str]:
+    """The names of the rows that no other beats, where higher is better in everything.
+
+    >>> sorted(unbeaten({"a": [1, 3], "b": [2, 2], "c": [2, 1]}))
+    ['a', 'b']
+    """
+
+    def beaten(row: Sequence[float]) -> bool:  # comparisons with NaN are false: a missing number never beats
         pairs = [list(zip(other, row, strict=True)) for other in rows.values()]
         return any(all(a >= b for a, b in both) and any(a > b for a, b in both) for both in pairs)
 
