@@ -235,9 +235,19 @@ def test_the_real_groups_run_on_a_tiny_encoder(learner, tmp_path):
     assert run_bench(learner, tmp_path, *options) == 0
     (path,) = (tmp_path / "out").glob("*.json")
     groups = json.loads(path.read_text("utf-8"))["groups"]
-    steps = {"slm-fp", "slm-fp sampled", "slm-fp random", "dlm-fp", "aa-f", "aa-fp", "naive", "naive random"}
+    steps = {
+        "slm-fp",
+        "slm-fp sampled",
+        "slm-fp random",
+        "slm-fpo sampled",
+        "dlm-fp",
+        "aa-f",
+        "aa-fp",
+        "naive",
+        "naive random",
+    }
     assert steps <= set(groups["training"])
-    assert set(groups["explain"]) == {"÷ forward", "÷ forward sorted", "÷ pipeline"}
+    assert set(groups["explain"]) == {"÷ forward", "÷ forward sorted", "÷ pipeline", "slm-fpo ÷ forward"}
     assert "comp/suff" in groups["evaluation"] and "slm-fp at 16" in groups["lengths"]
     failed = {key: row["note"] for rows in groups.values() for key, row in rows.items() if "value" not in row}
     assert not failed

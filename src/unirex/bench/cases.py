@@ -25,11 +25,17 @@ GROUPED, RANDOM = "batches of like length", "random batches"
 STEPS = {
     "slm-fp": "SLM-FP step, all five budgets ÷ plain step",
     "slm-fp sampled": "SLM-FP step, one sampled budget ÷ plain step",
+    "slm-fpo sampled": "SLM-FPO step (order taught by IG, 3 points), one sampled budget ÷ plain step",
     "dlm-fp": "DLM-FP step, all five budgets ÷ plain step",
     "aa-f": "AA-F step (IG, 3 points), all five budgets ÷ plain step",
     "aa-fp": "AA-FP step (IG, 3 points, second derivatives), all five budgets ÷ plain step",
 }
-STEP_GOALS = {"slm-fp": Goal("≤", 5.0), "slm-fp sampled": Goal("≤", 2.4), "naive": Goal("≥", 6.0)}
+STEP_GOALS = {
+    "slm-fp": Goal("≤", 5.0),
+    "slm-fp sampled": Goal("≤", 2.4),
+    "slm-fpo sampled": Goal("≤", 4.0),
+    "naive": Goal("≥", 6.0),
+}
 NAIVE_STEP = "naive step (static padding, 1 + 2·5 masked passes, own extractor pass) ÷ SLM-FP step"
 PREDICTORS = {
     "forward": ("tokenise + plain batched forward", Goal("≤", 1.15)),
@@ -59,7 +65,9 @@ def measure_training(work: Workload) -> Iterator[Row]:
         cases[f"{name}, {RANDOM}"] = models[name].over(shuffled)
     timings = interleaved(cases, work.pace.steps)
     for name, about in STEPS.items():
-        for batches in (GROUPED, RANDOM) if name in STEP_GOALS else (GROUPED,):
+        for batches in (GROUPED, RANDOM):
+            if f"{name}, {batches}" not in timings:
+                continue
             pair = (f"{name}, {batches}", f"plain, {batches}")
             yield _step_ratio(name, about, batches, timings, pair)
     pair = (f"plain, {RANDOM}", f"plain, {GROUPED}")
@@ -94,7 +102,7 @@ class Trainee:
 
     Args:
         work: what it is trained on; it gets weights of its own.
-        name: `plain`, `naive`, a method, or `slm-fp sampled`.
+        name: `plain`, `naive`, a method, or a method and ` sampled`.
     """
 
     def __init__(self, work: Workload, name: str) -> None:
@@ -126,8 +134,11 @@ def measure_explain(work: Workload) -> Iterator[Row]:
     """Text to label and rationale, relative to plain predictions."""
     texts, size = work.texts(work.pace.explained), work.batch_size
     plain, stock = PlainClassifier(work.system).eval(), stock_pipeline(work.system, size)
+    ordered = work.build("slm-fpo")
+    ordered.model.eval()
     cases: dict[str, Case] = {
         "explain": lambda: work.explain(texts),
+        "explain slm-fpo": lambda: list(ordered.explain_all(texts, batch_size=size)),
         "forward": lambda: plain.predict(texts, size),
         "forward sorted": lambda: plain.predict_sorted(texts, size),
         "pipeline": lambda: stock(texts),
@@ -137,6 +148,15 @@ def measure_explain(work: Workload) -> Iterator[Row]:
     for name, (about, goal) in PREDICTORS.items():
         what = f"explain, text to label and rationale ÷ {about}"
         yield ratio(f"÷ {name}", what, timings, ("explain", name), goal=goal, note=note)
+    about, goal = PREDICTORS["forward"]
+    yield ratio(
+        "slm-fpo ÷ forward",
+        f"explain by SLM-FPO, with its dial ÷ {about}",
+        timings,
+        ("explain slm-fpo", "forward"),
+        goal=goal,
+        note=note,
+    )
 
 
 def measure_evaluation(work: Workload) -> Iterator[Row]:
