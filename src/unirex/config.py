@@ -267,6 +267,10 @@ def check_values(config: Config) -> Config:
         raise UserError(f"training.learning_rate {training.learning_rate}: must be above 0.")
     if training.head_rate <= 0:
         raise UserError(f"training.head_rate {training.head_rate}: must be above 0.")
+    for name, objective in config.objectives.active():
+        warmup = getattr(objective, "warmup", 0.0)
+        if not 0 <= warmup <= 1:
+            raise UserError(f"objectives.{name}.warmup {warmup}: give a share from 0 to 1.")
     check_fraction(training.gold_fraction)
     if training.gold_fraction < 100:
         gold_share(training.batch_size, training.gold_factor)

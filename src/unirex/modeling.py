@@ -246,7 +246,7 @@ class RationaleModel(PreTrainedModel):
 
     def trained_views(self) -> tuple[str, ...]:
         """The views that training runs beside the whole texts."""
-        views = self.objectives.views()
+        views = self.objectives.views(self.progress)
         return tuple(dict.fromkeys(("kept", *views))) if self.config.predict_from == "rationale" else views
 
     @property

@@ -21,7 +21,8 @@ BUDGETS = (10, 50)
 def losses(full, *, kept=None, dropped=None):
     """A step of one text and one budget, known only by its cross-entropies."""
     tensors = {"full_loss": [full], "kept_loss": [[kept]], "dropped_loss": [[dropped]]}
-    return SimpleNamespace(**{name: torch.tensor(v) for name, v in tensors.items() if v not in ([[None]],)})
+    known = {name: torch.tensor(v) for name, v in tensors.items() if v not in ([[None]],)}
+    return SimpleNamespace(**known, progress=1.0)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +64,7 @@ def test_the_margin_is_taken_per_text_and_budget_before_averaging():
 def test_sufficiency_divergence_is_torchs(direction, class_mean):
     generator = torch.Generator().manual_seed(0)
     kept, full = torch.randn(3, 4, 5, generator=generator), torch.randn(4, 5, generator=generator)
-    step = SimpleNamespace(kept_logits=kept, full=SimpleNamespace(logits=full))
+    step = SimpleNamespace(kept_logits=kept, full=SimpleNamespace(logits=full), progress=1.0)
     found = Sufficiency(criterion="kl", direction=direction, class_mean=class_mean)(step)
     logkept, logfull = kept.log_softmax(-1), full.log_softmax(-1).expand(3, 4, 5)
     # kl_div(input, target) is KL(target || input)
@@ -236,6 +237,23 @@ def test_what_has_no_weight_is_not_computed(encoders, comp, suff):
     assert texts <= rows <= texts + asked * texts  # the whole texts once, and no view nobody asked for
     expected = {"task", *(["comprehensiveness"] if comp else []), *(["sufficiency"] if suff else [])}
     assert set(output.losses) == expected
+
+
+def test_faithfulness_costs_nothing_before_it_begins(encoders):
+    folder = encoders("bert")
+    late = {
+        "comprehensiveness": Comprehensiveness(1.0, warmup=0.5),
+        "sufficiency": Sufficiency(1.0, warmup=0.3),
+    }
+    model = tiny.build_model(folder, extractor="random", objectives=Objectives(**late), budgets=BUDGETS)
+    batch = tiny.build_batch(folder)
+    begun = {}
+    for model.progress in (0.2, 0.4, 0.6):
+        output = model(**batch.tensors())
+        begun[model.progress] = {name for name in late if output.losses[name] != 0}, model.trained_views()
+    assert begun[0.2] == (set(), ())
+    assert begun[0.4] == ({"sufficiency"}, ("kept",))
+    assert begun[0.6] == ({"comprehensiveness", "sufficiency"}, ("dropped", "kept"))
 
 
 def test_an_extractor_nobody_asks_is_not_run(encoders):

@@ -183,8 +183,6 @@ def check_ordering(config: Config) -> None:
         )
     if ordering.sharpness <= 0:
         raise UserError(f"objectives.ordering.sharpness {ordering.sharpness}: must be above 0.")
-    if not 0 <= ordering.warmup <= 1:
-        raise UserError(f"objectives.ordering.warmup {ordering.warmup}: give a share from 0 to 1.")
     if ordering.every < 1:
         raise UserError(f"objectives.ordering.every {ordering.every}: give a number of steps, at least 1.")
     check_attribution("objectives.ordering.teacher", ordering.teacher, ordering.teacher_options)

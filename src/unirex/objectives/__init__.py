@@ -66,9 +66,10 @@ class Objectives:
             if objective.weight:
                 yield part.name, objective
 
-    def views(self) -> tuple[str, ...]:
-        """The views that the active objectives need beside the whole texts."""
-        views = [view for _, objective in self.active() for view in objective.views]
+    def views(self, progress: float = 1.0) -> tuple[str, ...]:
+        """The views that the active objectives need beside the whole texts, so far into the training."""
+        begun = [part for _, part in self.active() if progress >= getattr(part, "warmup", 0.0)]
+        views = [view for objective in begun for view in objective.views]
         return tuple(dict.fromkeys(views))
 
 

@@ -24,6 +24,7 @@ class Comprehensiveness:
         weight: share in the total loss (the paper's alpha_c).
         criterion: what is made of the difference.
         margin: for `margin`: the difference that is enough.
+        warmup: share of the training before it begins.
     """
 
     views: ClassVar[tuple[str, ...]] = ("dropped",)
@@ -31,9 +32,12 @@ class Comprehensiveness:
     weight: float = 0.0
     criterion: Literal["diff", "margin"] = "margin"
     margin: float = 1.0  # spec/objectives.md#comprehensiveness
+    warmup: float = 0.0
 
     def __call__(self, step: Step) -> Tensor:
         """Loss [B]."""
+        if step.progress < self.warmup:
+            return step.full_loss * 0
         return self.penalty(step.full_loss - step.dropped_loss).mean(0)
 
     def penalty(self, difference: Tensor) -> Tensor:

@@ -26,6 +26,7 @@ class Sufficiency:
         margin: for `margin`: the difference that is enough.
         direction: for `kl`: KL(rationale || whole), as the paper, or KL(whole || rationale), as SGT.
         class_mean: for `kl`: divide by the number of classes, as the released code did.
+        warmup: share of the training before it begins.
     """
 
     views: ClassVar[tuple[str, ...]] = ("kept",)
@@ -35,9 +36,12 @@ class Sufficiency:
     margin: float = 0.1  # spec/objectives.md#sufficiency
     direction: Literal["rationale-whole", "whole-rationale"] = "rationale-whole"  # spec/known-errors.md#d-8
     class_mean: bool = False
+    warmup: float = 0.0
 
     def __call__(self, step: Step) -> Tensor:
         """Loss [B]."""
+        if step.progress < self.warmup:
+            return step.full_loss * 0
         if self.criterion == "kl":
             return self.divergence(step.kept_logits, step.full.logits).mean(0)
         return self.penalty(step.kept_loss - step.full_loss).mean(0)
