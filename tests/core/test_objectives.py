@@ -53,7 +53,9 @@ def test_differences_without_margin():
 
 def test_the_margin_is_taken_per_text_and_budget_before_averaging():
     step = SimpleNamespace(
-        full_loss=torch.tensor([0.2, 1.0]), dropped_loss=torch.tensor([[2.0, 1.0], [0.5, 3.0]])
+        full_loss=torch.tensor([0.2, 1.0]),
+        dropped_loss=torch.tensor([[2.0, 1.0], [0.5, 3.0]]),
+        progress=1.0,
     )
     # text 0: (0 + .7) / 2; text 1: (max(-1, 0) + 1 + max(-1, -2) + 1) / 2 = (1 + 0) / 2
     torch.testing.assert_close(Comprehensiveness()(step), torch.tensor([0.35, 0.5]))
@@ -182,7 +184,7 @@ def test_plausibility_is_finite_for_wild_scores(criterion, row, pads):
 def test_divergence_is_finite_for_wild_logits(kept, full):
     for direction in ("rationale-whole", "whole-rationale"):
         left, right = torch.tensor([[kept]], requires_grad=True), torch.tensor([full], requires_grad=True)
-        step = SimpleNamespace(kept_logits=left, full=SimpleNamespace(logits=right))
+        step = SimpleNamespace(kept_logits=left, full=SimpleNamespace(logits=right), progress=1.0)
         found = Sufficiency(criterion="kl", direction=direction)(step)
         found.sum().backward()
         assert found.isfinite().all()

@@ -11,6 +11,7 @@ from safetensors.torch import load_file
 import unirex
 from planted import interrupt_at, planted, same_weights
 from unirex.errors import UserError
+from unirex.metrics import performance
 from unirex.modeling import RationaleModel
 from unirex.training.checkpoints import load_state
 
@@ -161,6 +162,23 @@ def test_a_run_is_resumed_unchanged_or_not_at_all(learner, brief, method, data, 
 
 def test_patience_ends_training(hopeless):
     assert len(list(csv.DictReader((hopeless[1] / "metrics.csv").open()))) == 2
+
+
+def test_patience_counts_from_when_all_objectives_have_begun(learner, tmp_path):
+    late = {"sufficiency": {"warmup": 0.4}}  # of 9 epochs: the fifth is the first with all of it
+    tried = settings(learner, epochs=9, patience=1, learning_rate=1e-9)
+    unirex.fit("slm-fp", DATA, out=tmp_path / "run", objectives=late, **tried)
+    assert len(list(csv.DictReader((tmp_path / "run/metrics.csv").open()))) == 6
+
+
+def test_an_epoch_before_all_objectives_had_begun_is_not_the_best(learner, tmp_path, monkeypatch):
+    """A higher score before the warm-up ends changes nothing: the last epoch is kept either way."""
+    for name, scores in {"early": [0.9, 0.8, 0.5], "last": [0.5, 0.6, 0.7]}.items():
+        turn = iter(scores)
+        monkeypatch.setattr(performance, "accuracy", lambda *_, turn=turn, **__: next(turn))
+        late = {"sufficiency": {"warmup": 0.5}}
+        unirex.fit("slm-fp", DATA, out=tmp_path / name, objectives=late, **settings(learner))
+    assert same_weights(weights(tmp_path / "early"), weights(tmp_path / "last"))
 
 
 @pytest.mark.parametrize(

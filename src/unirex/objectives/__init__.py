@@ -66,6 +66,11 @@ class Objectives:
             if objective.weight:
                 yield part.name, objective
 
+    @property
+    def warmup(self) -> float:
+        """The share of the training after which all active objectives have begun."""
+        return max((getattr(objective, "warmup", 0.0) for _, objective in self.active()), default=0.0)
+
     def views(self, progress: float = 1.0) -> tuple[str, ...]:
         """The views that the active objectives need beside the whole texts, so far into the training."""
         begun = [part for _, part in self.active() if progress >= getattr(part, "warmup", 0.0)]

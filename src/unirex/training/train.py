@@ -76,7 +76,7 @@ def train(
     )
     # Twice as many texts as in training: validation keeps no activations for a backward pass.
     order = list(by_length(parts["dev"].lengths.tolist(), 2 * training.batch_size, tokens=TOKENS))
-    epochs = Epochs(folder, config.seed, batches, choose=bool(config.objectives.task.weight))
+    epochs = Epochs(folder, config, batches)
     trainer = build_trainer(config, folder, [*progress_callbacks(progress), epochs])
     batches.rank, batches.world_size = trainer.global_rank, trainer.world_size
     if gold is not None and trainer.is_global_zero:
@@ -127,10 +127,7 @@ def build_trainer(config: Config, folder: Path, callbacks: list[Callback]) -> pl
     training = config.training
     # Without the task objective the dev score means nothing: all epochs are run, and the last is kept.
     patience = training.patience if config.objectives.task.weight else training.epochs
-    # Checked after validation, so that the checkpoint `Epochs` writes later holds its count.
-    stop = EarlyStopping(
-        MONITOR, patience=patience, mode="max", min_delta=0.0, check_on_train_epoch_end=False
-    )
+    stop = Patience(patience, config.objectives.warmup)
     options: dict[str, Any] = {
         "accelerator": training.accelerator,
         "devices": training.devices,
@@ -251,12 +248,33 @@ class Learner(pl.LightningModule):
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
 
 
+def has_begun(trainer: pl.Trainer, warmup: float) -> bool:
+    """Whether this epoch began after the warm-up, a share of all epochs."""
+    return trainer.current_epoch >= warmup * (trainer.max_epochs or 1)
+
+
+class Patience(EarlyStopping):
+    """Stops when the dev score has not improved for long enough, counted from the end of the warm-up."""
+
+    def __init__(self, patience: int, warmup: float) -> None:
+        # Checked after validation, so that the checkpoint `Epochs` writes later holds its count.
+        super().__init__(
+            MONITOR, patience=patience, mode="max", min_delta=0.0, check_on_train_epoch_end=False
+        )
+        self.warmup = warmup
+
+    def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:  # noqa: D102
+        if has_begun(trainer, self.warmup):
+            super().on_validation_end(trainer, pl_module)
+
+
 class Epochs(Callback):
     """Per epoch: new seeds before; the best weights, a row of `metrics.csv` and a checkpoint after."""
 
-    def __init__(self, folder: Path, seed: int, batches: Batches, *, choose: bool = True) -> None:
-        self.folder, self.seed, self.batches = folder, seed, batches
-        self.choose = choose  # keep the epoch with the best dev score; else the last
+    def __init__(self, folder: Path, config: Config, batches: Batches) -> None:
+        self.folder, self.seed, self.batches = folder, config.seed, batches
+        self.choose = bool(config.objectives.task.weight)  # the epoch with the best dev score; else the last
+        self.warmup = config.objectives.warmup
         self.best: float | None = None
         self.rows: list[dict[str, float]] = []
         self.stopped = False
@@ -287,7 +305,8 @@ class Epochs(Callback):
         improved = self.best is None or not self.choose or row[MONITOR] >= self.best
         self.rows.append(row)
         if improved:
-            self.best = row[MONITOR]
+            # An epoch before all objectives had begun is kept only until there is another.
+            self.best = row[MONITOR] if has_begun(trainer, self.warmup) else None
         if trainer.is_global_zero:
             if improved:
                 save_state(self.folder / BEST, pl_module.model.state_dict())
