@@ -227,7 +227,7 @@ class RationaleModel(PreTrainedModel):
             self.extractor.prepare(self.task)
         config = self.config
         parts: dict[str, Any] = {
-            "full": Pass(self.task, batch),
+            "full": Pass(self.task, batch, getattr(self.extractor, "layers", 1)),
             "given_target": target,
             "extractor": self.extractor,
             "perturber": self.perturber(removal or config.removal),

@@ -9,6 +9,7 @@ import captum.attr
 import pytest
 import torch
 from torch import nn
+from torch.nn import functional as F
 
 import tiny
 from unirex.encoding.batch import Batch
@@ -16,7 +17,7 @@ from unirex.errors import UserError
 from unirex.extractors import EXTRACTORS, build_extractor
 from unirex.extractors.attribution import baseline
 from unirex.models.plan import Limits
-from unirex.models.task import Pass, TaskModel
+from unirex.models.task import Pass, TaskModel, encode
 from unirex.objectives import Objectives, Plausibility, Task
 
 ATTRIBUTIONS = ("gradient", "input-x-gradient", "integrated-gradients", "deeplift")
@@ -428,3 +429,27 @@ def test_an_mlp_pools_embeddings_of_another_width_than_the_states():
     config = AlbertConfig(vocab_size=50, embedding_size=16, hidden_size=32, num_attention_heads=2)
     made = build_extractor("integrated-gradients", config, {"pooling": "mlp-8-2"})
     assert made.pooling(torch.zeros(1, 3, 16)).shape == (1, 3, 1)
+
+
+@pytest.mark.parametrize("family", tiny.FAMILIES)
+@pytest.mark.parametrize("name", ["shared-lm", "dual-lm"])
+def test_a_head_can_read_several_layers(encoders, family, name):
+    """The last layer and others at equal distances, each normalised; a text alone has the same scores."""
+    folder = encoders(family)
+    model = tiny.build_model(folder, extractor=name, extractor_options={"layers": 3}).eval()
+    batch = tiny.build_batch(folder)
+    scores = model.step(batch, target=batch.labels).scores
+    encoder = model.task.encoder if name == "shared-lm" else model.extractor.encoder
+    for row in range(len(batch.input_ids)):
+        alone = batch.rows(torch.tensor([row]), int(batch.attention_mask[row].sum()))
+        output = encode(encoder, alone, output_hidden_states=True)
+        layers, tokens = output.hidden_states, alone.input_ids.shape[1]
+        chosen = [layers[0], layers[len(layers) // 2], layers[-1]]
+        states = torch.cat([F.layer_norm(state[:, :tokens], state.shape[-1:]) for state in chosen], -1)
+        expected = model.extractor.head(states)[0, :, 0]
+        torch.testing.assert_close(scores[row, :tokens], expected, rtol=1e-4, atol=1e-5)
+
+
+def test_no_more_layers_than_there_are(encoders):
+    with pytest.raises(UserError, match="from 1 to 3; the encoder has no more"):
+        tiny.build_model(encoders("bert"), extractor="shared-lm", extractor_options={"layers": 4})

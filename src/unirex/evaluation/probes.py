@@ -19,7 +19,7 @@ from unirex.errors import UserError, unknown
 from unirex.evaluation.records import Distributions, Probes
 from unirex.metrics.naopc import Bounds, WordSet, aopc_bounds, order_aopc
 from unirex.models.plan import device_limits
-from unirex.models.task import Pass, chunked
+from unirex.models.task import chunked
 from unirex.select import ranks
 from unirex.step import Step
 
@@ -236,7 +236,7 @@ def _word_remover(
 ) -> Callable[[Sequence[WordSet]], list[float]]:
     """A function from sets of words to p(target) of one text of the batch without each set."""
     batch = step.batch.rows(torch.tensor([row], device=step.batch.input_ids.device))
-    alone = replace(step, full=Pass(step.full.task, batch))
+    alone = replace(step, full=replace(step.full, batch=batch))
     target, device = int(step.target[row]), batch.input_ids.device
     member = torch.zeros(len(groups), batch.input_ids.shape[1])  # [n, T]
     for word, tokens in enumerate(groups):

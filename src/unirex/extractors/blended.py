@@ -43,7 +43,7 @@ class Blended(nn.Module):
             raise UserError(f"blend {weight!r}: give the weight of the attribution, 0 or more.")
         self.learnt = build_extractor(learnt, encoder_config, learnt_options or {})
         self.attribution = build_extractor(attribution, encoder_config, attribution_options or {})
-        self.weight = weight
+        self.weight, self.layers = weight, getattr(self.learnt, "layers", 1)
 
     def forward(self, full: Pass, target: Tensor) -> Tensor:
         """Scores [D, T]."""

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from unirex.encoding.batch import Batch
 from unirex.extractors.token_scores import LearntScores
 from unirex.models.encoders import pooler_option
-from unirex.models.task import Pass, encode, in_chunks
+from unirex.models.task import Pass, encode, in_chunks, spread_layers
 
 
 class OwnEncoder(nn.Module):
@@ -20,6 +20,7 @@ class OwnEncoder(nn.Module):
     """
 
     encoder: Any
+    layers = 1  # whose states are read: the last, or several; see `spread_layers`
 
     def __init__(self, encoder_config: Any) -> None:
         from transformers import AutoModel
@@ -41,7 +42,9 @@ class OwnEncoder(nn.Module):
         return states if full.windows is None else full.windows.merge_states(states)
 
     def _read(self, batch: Batch, embeds: Tensor) -> tuple[Tensor]:
-        return (encode(self.encoder, batch, embeds).last_hidden_state,)
+        if self.layers == 1:
+            return (encode(self.encoder, batch, embeds).last_hidden_state,)
+        return (spread_layers(encode(self.encoder, batch, embeds, output_hidden_states=True), self.layers),)
 
 
 class DualLM(LearntScores, OwnEncoder):

@@ -28,6 +28,8 @@ class LearntScores(nn.Module):
         encoder_config: the encoder's configuration.
         head: `linear` or `mlp-<width>-<layers>`.
         dropout: inside an MLP head.
+        layers: how many layers of the encoder the head reads: 1 is the last, 2 also the embedded words, more
+            also what is between them at equal distances.
         order: a second score, of what the classifier goes by.
         per_label: scores for every label; the one that is explained is read.
         classes: for `per_label`: how many labels there are.
@@ -42,6 +44,7 @@ class LearntScores(nn.Module):
         *,
         head: str = "linear",
         dropout: float = 0.0,
+        layers: int = 1,
         order: bool = False,
         per_label: bool = False,
         classes: int = 2,
@@ -50,7 +53,8 @@ class LearntScores(nn.Module):
         super().__init__(encoder_config)  # of the class beside it
         self.order, self.dial = order, check_dial(dial)
         self.scored_labels = classes if per_label else 1
-        width = encoder_config.hidden_size
+        self.layers = check_layers(layers, encoder_config.num_hidden_layers + 1)
+        width = layers * encoder_config.hidden_size
         self.head = build_head(head, width, (1 + order) * self.scored_labels, dropout=dropout)
 
     def both(self, full: Pass, target: Tensor) -> tuple[Tensor, Tensor]:
@@ -83,6 +87,13 @@ def scaled(scores: Tensor, valid: Tensor) -> Tensor:
     top = scores.masked_fill(~valid, float("-inf")).amax(-1, keepdim=True)
     low = scores.masked_fill(~valid, float("inf")).amin(-1, keepdim=True)
     return (2 * (scores - low) / (top - low).clamp(min=1e-6) - 1).masked_fill(~valid, 0.0)
+
+
+def check_layers(layers: Any, available: int) -> int:
+    """The number of layers itself, if the encoder has as many."""
+    if not isinstance(layers, int) or isinstance(layers, bool) or not 1 <= layers <= available:
+        raise UserError(f"layers {layers!r}: give a number from 1 to {available}; the encoder has no more.")
+    return layers
 
 
 def check_dial(dial: Any) -> float:

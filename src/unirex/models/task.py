@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import torch
@@ -59,9 +59,16 @@ class TaskModel(nn.Module):
         """The whole output of the encoder for a batch."""
         return encode(self.encoder, batch, embeds)
 
-    def planned(self, batch: Batch, embeds: Tensor) -> tuple[Tensor, Tensor]:
-        """As `states`, for sequences of many lengths, run in chunks with little padding."""
-        hidden, logits = in_chunks(self.encoder, batch, embeds, self.states)
+    def layered(self, batch: Batch, embeds: Tensor, layers: int) -> tuple[Tensor, Tensor]:
+        """As `states`, with the states of several layers side by side: [D, T, layers * H]."""
+        output = encode(self.encoder, batch, embeds, output_hidden_states=True)
+        pooled = pool(self.pooling, output, batch.attention_mask)
+        return spread_layers(output, layers), self.head(pooled)
+
+    def planned(self, batch: Batch, embeds: Tensor, layers: int = 1) -> tuple[Tensor, Tensor]:
+        """As `states` or `layered`, for sequences of many lengths, run in chunks with little padding."""
+        read = self.states if layers == 1 else partial(self.layered, layers=layers)
+        hidden, logits = in_chunks(self.encoder, batch, embeds, read)
         return hidden, logits
 
     def forward(self, batch: Batch, embeds: Tensor | None = None) -> Tensor:
@@ -100,6 +107,7 @@ class Pass:
 
     task: TaskModel
     batch: Batch
+    layers: int = 1  # whose states are kept: the last, or several; see `spread_layers`
 
     @cached_property
     def windows(self) -> Windows | None:
@@ -123,7 +131,7 @@ class Pass:
 
     @cached_property
     def _states(self) -> tuple[Tensor, Tensor]:
-        return self.task.planned(self.rows, self.row_embeds)
+        return self.task.planned(self.rows, self.row_embeds, self.layers)
 
     @property
     def row_logits(self) -> Tensor:  # [R, C]
@@ -131,8 +139,8 @@ class Pass:
         return self._states[1]
 
     @cached_property
-    def hidden(self) -> Tensor:  # [D, T, H]
-        """Last-layer states of every token."""
+    def hidden(self) -> Tensor:  # [D, T, layers * H]
+        """The states of every token."""
         return self._states[0] if self.windows is None else self.windows.merge_states(self._states[0])
 
     @cached_property
@@ -152,7 +160,7 @@ class Pass:
         return target if self.batch.example is None else torch.zeros_like(self.batch.example)
 
 
-def encode(encoder: Any, batch: Batch, embeds: Tensor | None = None) -> Any:
+def encode(encoder: Any, batch: Batch, embeds: Tensor | None = None, **options: Any) -> Any:
     """The encoder's output for a batch; with `embeds`, for these word embeddings instead of its ids."""
     words = {"input_ids": batch.input_ids} if embeds is None else {"inputs_embeds": embeds}
     positions = batch.position_ids
@@ -163,7 +171,20 @@ def encode(encoder: Any, batch: Batch, embeds: Tensor | None = None) -> Any:
         # BigBird leaves sparse attention for good after one short text: a text must not depend on others.
         encoder.set_attention_type("block_sparse")
     # Token types are never passed, even for pairs: spec/models.md#encoder.
-    return encoder(**words, attention_mask=batch.attention_mask.long())
+    return encoder(**words, attention_mask=batch.attention_mask.long(), **options)
+
+
+def spread_layers(output: Any, count: int) -> Tensor:
+    """The states of several layers side by side, [D, T, count * H], each of mean 0 and variance 1.
+
+    The last layer, the embedded words, and others at equal distances between: of six layers three are 0, 3
+    and 6. What people mark is plainer in the lower ones, as the last is shaped by the task.
+    """
+    states, tokens = output.hidden_states, output.last_hidden_state.shape[1]
+    last = len(states) - 1  # the first is the input of the first layer
+    chosen = [states[round(last * number / (count - 1))] for number in range(count)]
+    # BigBird's are padded to whole blocks.
+    return torch.cat([F.layer_norm(state[:, :tokens], state.shape[-1:]) for state in chosen], -1)
 
 
 def full_attention_limit(config: Any) -> int | None:
