@@ -146,3 +146,19 @@ def test_scaling_spans_minus_one_to_one():
 def test_a_dial_that_does_not_exist_is_refused(encoders, dial):
     with pytest.raises(UserError, match="dial"):
         build(encoders, extractor_options={**ORDERED, "dial": dial})
+
+
+def test_the_order_can_be_left_to_the_head(encoders):
+    """With order_trains=head the same loss, and no gradient of it anywhere else."""
+    batch, losses = tiny.build_batch(encoders("bert")), []
+    for trains in ("encoder", "head"):
+        model = build(encoders, extractor_options={**ORDERED, "order_trains": trains})
+        loss = model(**batch.tensors()).loss
+        loss.backward()
+        losses.append(loss.item())
+        learnt = {
+            name for name, p in model.named_parameters() if p.grad is not None and p.grad.abs().sum() > 0
+        }
+        assert "extractor.head.weight" in learnt
+        assert (learnt <= {"extractor.head.weight", "extractor.head.bias"}) == (trains == "head")
+    assert losses[0] == pytest.approx(losses[1])

@@ -6,11 +6,13 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from unirex.errors import UserError
+from unirex.errors import UserError, unknown
 from unirex.models.heads import build_head
 from unirex.models.task import Pass
 
 DIAL = 0.25  # from a first look at SST dev: most of the faithfulness, hardly any loss of plausibility
+
+LEARNERS = ("encoder", "head")
 
 
 class LearntScores(nn.Module):
@@ -31,6 +33,8 @@ class LearntScores(nn.Module):
         layers: how many layers of the encoder the head reads: 1 is the last, 2 also the embedded words, more
             also what is between them at equal distances.
         order: a second score, of what the classifier goes by.
+        order_trains: with `order`: what learns it, the `encoder` too or the `head` alone. An encoder that does
+            not learn it stays with its own task.
         per_label: scores for every label; the one that is explained is read.
         classes: for `per_label`: how many labels there are.
         dial: with `order`: from 0, as a person would mark, to 1, as the classifier goes by.
@@ -46,12 +50,16 @@ class LearntScores(nn.Module):
         dropout: float = 0.0,
         layers: int = 1,
         order: bool = False,
+        order_trains: str = "encoder",
         per_label: bool = False,
         classes: int = 2,
         dial: float = DIAL,
     ) -> None:
         super().__init__(encoder_config)  # of the class beside it
         self.order, self.dial = order, check_dial(dial)
+        if order_trains not in LEARNERS:
+            raise unknown("order_trains", order_trains, LEARNERS)
+        self.order_trains = order_trains
         self.scored_labels = classes if per_label else 1
         self.layers = check_layers(layers, encoder_config.num_hidden_layers + 1)
         width = layers * encoder_config.hidden_size
@@ -59,13 +67,19 @@ class LearntScores(nn.Module):
 
     def both(self, full: Pass, target: Tensor) -> tuple[Tensor, Tensor]:
         """Marks and order for the target, each [D, T]; without `order` they are the same."""
-        values = self.head(self.states(full)).unflatten(-1, (-1, self.scored_labels))  # [D, T, 1 or 2, C]
+        states = self.states(full)
+        values = self._for_target(states, full, target)  # [D, T, 1 or 2]
+        if self.order and self.order_trains == "head" and states.requires_grad:
+            return values[..., 0], self._for_target(states.detach(), full, target)[..., -1]
+        return values[..., 0], values[..., -1]
+
+    def _for_target(self, states: Tensor, full: Pass, target: Tensor) -> Tensor:
+        """What the head says of the states [D, T, H] for the target: [D, T, 1 or 2]."""
+        values = self.head(states).unflatten(-1, (-1, self.scored_labels))  # [D, T, 1 or 2, C]
         if self.scored_labels == 1:
-            chosen = values[..., 0]  # [D, T, 1 or 2]
-        else:
-            label = full.text_target(target)[:, None, None, None]
-            chosen = values.gather(-1, label.expand(*values.shape[:-1], 1)).squeeze(-1)
-        return chosen[..., 0], chosen[..., -1]
+            return values[..., 0]
+        label = full.text_target(target)[:, None, None, None]
+        return values.gather(-1, label.expand(*values.shape[:-1], 1)).squeeze(-1)
 
     def blend(self, full: Pass, marks: Tensor, order: Tensor) -> Tensor:
         """One score [D, T] between -1 and 1: marks at dial 0, the order at 1, between them a product.
