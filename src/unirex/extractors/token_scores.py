@@ -33,8 +33,8 @@ class LearntScores(nn.Module):
         layers: how many layers of the encoder the head reads: 1 is the last, 2 also the embedded words, more
             also what is between them at equal distances.
         order: a second score, of what the classifier goes by.
-        order_trains: with `order`: what learns it, the `encoder` too or the `head` alone. An encoder that does
-            not learn it stays with its own task.
+        order_trains: with `order`: what learns it, the `encoder` too or the `head` alone. An encoder that
+            does not learn it stays with its own task.
         per_label: scores for every label; the one that is explained is read.
         classes: for `per_label`: how many labels there are.
         dial: with `order`: from 0, as a person would mark, to 1, as the classifier goes by.
