@@ -16,7 +16,6 @@ from jsonargparse import ArgumentParser, Namespace
 
 from unirex.data.example import Example, Label, Splits
 from unirex.data.formats import Format
-from unirex.data.formats.annotation import Aggregation
 from unirex.data.load import DATASETS, load_dataset, load_records, stream_records
 from unirex.data.rationales import RationaleFormat
 from unirex.data.rows import estimate_row_count
@@ -46,9 +45,8 @@ def reading_options(parser: ArgumentParser) -> None:
     """How a dataset is read: the keyword arguments of `load_dataset` but for its seed."""
     root_option(parser)
     format_options(parser)
-    parser.add_argument(
-        "--annotators", choices=get_args(Aggregation), default="union", help="whose marks are gold"
-    )
+    said = "whose marks are gold: union, majority, intersection, or of N people"
+    parser.add_argument("--annotators", type=str, default="union", help=said)
     further_data_options(parser)
 
 

@@ -50,7 +50,7 @@ def load_dataset(
     a saved Hugging Face dataset. With `format="huggingface"`, a source that is no path is an id on the Hub.
 
     `columns` names the columns of a table: `{"text": "premise,hypothesis", "label": "gold"}`. `annotators`
-    says how the marks of several people are combined: see `unirex.data.formats.annotation`.
+    says how the marks of several people are combined: see `unirex.data.annotators`.
     Data without splits is split by `seed`; data without dev has it taken out of train.
     """
     settings = _settings(columns, rationale_format, annotators)
