@@ -103,3 +103,15 @@ def test_a_wrong_mark_is_named_in_the_format_of_the_file(tmp_path):
     path = write_rows(tmp_path / "data.jsonl", list(rows([[1], [5], [1, 0]])))
     with pytest.raises(UserError, match=r"data.jsonl:2: rationale word index 5 is out of range"):
         read_records(path)
+
+
+def test_check_names_rows_that_alone_would_be_read_otherwise(tmp_path):
+    """[0, 1] are words here, as in the third row; alone, in a text of two words, they would be flags."""
+    path = write_rows(tmp_path / "data.jsonl", list(rows([[1], [0, 1], [3, 1]])))
+    with collecting() as problems:
+        assert golds(path)[1] == (((0, 2), (3, 6)),)
+    (problem,) = problems
+    assert "data.jsonl:2: rationale [0, 1] is read as word indices" in problem
+    with collecting() as problems:
+        golds(path, rationale_format="words")
+    assert not problems

@@ -60,7 +60,8 @@ def read(
     def every_row() -> Iterator[dict[str, object]]:
         return chain.from_iterable(_rows(source, data, columns) for data in splits.values())
 
-    reading = Reading(columns, decided(source, every_row, columns, rationale_format), annotators)
+    marks = decided(source, every_row, columns, rationale_format)
+    reading = Reading(columns, marks, annotators, guessed=rationale_format == "auto")
     records: list[DatasetRecord] = []
     for split, data in splits.items():
         title = "-".join(part for part in (Path(source).name, split) if part)

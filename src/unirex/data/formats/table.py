@@ -32,7 +32,9 @@ from unirex.data.validate import (
     check_labels,
     check_text,
     collecting,
+    is_collecting,
     is_missing,
+    remark,
     row_at,
 )
 from unirex.errors import UserError, unknown
@@ -75,6 +77,7 @@ class Reading:
     columns: Columns = field(default_factory=Columns)
     marks: Marks = field(default_factory=Marks)
     annotators: str = "union"
+    guessed: bool = False  # nobody said how the marks are written
     labelled: bool = True  # False: inputs to predict, whose labels are optional
 
 
@@ -167,7 +170,7 @@ def stream_records(
     check_file(path, suffixes=TABLES)  # now, not on the first iteration
     check_aggregation(annotators)
     marks = decided(path, lambda: (row for _, row in read_rows(path)), columns, rationale_format)
-    return _stream(path, Reading(columns, marks, annotators))
+    return _stream(path, Reading(columns, marks, annotators, guessed=rationale_format == "auto"))
 
 
 def decided(
@@ -299,6 +302,7 @@ def read_example(row: TableRow, reading: Reading, *, default_id: str, place: str
         marked: tuple[Rationale, ...] = (tuple(spans for _, spans in read.values()),)
     else:
         marked = _markings(row, reading, texts)
+        _note_other_reading(row, reading, texts, marked, place)
     votes = _votes(row, reading, choices)
     label, rationale, people = _agreed(votes, marked, reading, tuple(texts.values()), place)
     return Example(
@@ -370,6 +374,23 @@ def _markings(row: TableRow, reading: Reading, texts: Mapping[str, str]) -> tupl
         )
     found = parse_columns([optional(row, name) for name in names], texts, format=marks.format)
     return () if found is None else (found,)
+
+
+def _note_other_reading(
+    row: TableRow, reading: Reading, texts: Mapping[str, str], marked: Sequence[Rationale], place: str
+) -> None:
+    """For `unirex data check`: say that a value alone would have been read otherwise."""
+    guessed = reading.guessed and reading.marks in (Marks("flags"), Marks("words"))
+    if not (guessed and marked and len(texts) == 1 and is_collecting()):
+        return
+    value = optional(row, reading.columns.rationale)
+    with suppress(UserError):
+        if parse_segments(value, texts) != marked[0]:
+            remark(
+                place,
+                f"rationale {short(value)} is read as {reading.marks}, as in other rows; alone it could be "
+                "something else: say --rationale_format",
+            )
 
 
 def _groups(value: object, texts: Mapping[str, str]) -> tuple[Rationale, ...]:
