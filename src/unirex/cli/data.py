@@ -20,7 +20,8 @@ from unirex.cli.command import Command, sub_commands
 from unirex.data.catalogue import catalogue, entry
 from unirex.data.example import SPLIT_NAMES, Example, Splits
 from unirex.data.formats import find_format
-from unirex.data.load import DATASETS, as_columns, load_records
+from unirex.data.formats.table import as_columns
+from unirex.data.load import DATASETS, load_records
 from unirex.data.statistics import TokenCounter, statistics
 from unirex.data.validate import collecting, exists
 from unirex.errors import UserError, unknown

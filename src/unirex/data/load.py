@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from unirex.data.catalogue import DATASETS, load_named
 from unirex.data.example import SPLIT_NAMES, DatasetInfo, Example, Splits, TaskKind, choice_labels
-from unirex.data.formats import Format, find_format, format_module, is_hub_id, non_default, settings_for
+from unirex.data.formats import (
+    Format,
+    find_format,
+    format_module,
+    is_hub_id,
+    non_default,
+    objects,
+    settings_for,
+)
 from unirex.data.formats import table as tabular
-from unirex.data.formats.table import Columns, DatasetRecord, check_shapes
+from unirex.data.formats.table import Columns, DatasetRecord, as_columns, check_shapes
 from unirex.data.rationales import RationaleFormat
 from unirex.data.rows import TABLES
 from unirex.data.split import carve_dev, stratified_split
@@ -32,7 +40,7 @@ from unirex.errors import UserError, unknown
 
 
 def load_dataset(
-    source: str | Path,
+    source: Any,
     *,
     root: str | Path | None = None,
     format: Format = "auto",  # noqa: A002  the word users know for this
@@ -42,12 +50,14 @@ def load_dataset(
     annotators: str = "union",
     **options: Any,
 ) -> Splits:
-    """The examples of a dataset known by name, of a file, or of a folder.
+    """The examples of a dataset known by name, of a file or a folder, or of data in memory.
 
     A known dataset is in its own folder under `root` (else under the folder UNIREX_DATA names); `options` are
     those of its `load`. A file or folder may be in any `format`, which is detected from its content: tables
     (JSON Lines, CSV, TSV, Parquet; in a folder, one for each split), ERASER, Label Studio, Prodigy, doccano,
     a saved Hugging Face dataset. With `format="huggingface"`, a source that is no path is an id on the Hub.
+    In memory: a pandas or Polars frame, an Arrow table, a Hugging Face dataset, rows as dictionaries in a
+    list or a generator; or a dictionary with one of these for each split.
 
     `columns` names the columns of a table: `{"text": "premise,hypothesis", "label": "gold"}`. `annotators`
     says how the marks of several people are combined: see `unirex.data.annotators`.
@@ -55,6 +65,12 @@ def load_dataset(
     """
     settings = _settings(columns, rationale_format, annotators)
     given = {**non_default(settings), **options}
+    if isinstance(source, Splits):
+        return source
+    if not isinstance(source, str | Path):
+        if format != "auto" or options:
+            raise UserError(f"{', '.join(options) or 'format'}: data in memory has no such option")
+        return assemble(objects.read(source, **settings), name="data", place="data", seed=seed)
     if format == "auto" and isinstance(source, str) and source in DATASETS:
         if settings["columns"] != Columns():
             raise UserError(f"columns are for files; the dataset '{source}' has its own")
@@ -96,15 +112,6 @@ def stream_records(
     if name == "table" and Path(source).is_file():
         return tabular.stream_records(source, **settings_for(name, settings, options))
     return iter(_read_records(source, name, settings, options))
-
-
-def as_columns(given: Mapping[str, str] | None) -> Columns:
-    """`Columns` from column names by role."""
-    roles = [field.name for field in fields(Columns)]
-    for role in given or {}:
-        if role not in roles:
-            raise unknown("column role", role, roles)
-    return Columns(**(given or {}))
 
 
 def _settings(

@@ -61,6 +61,15 @@ class Columns:
     groups: str = "groups"
 
 
+def as_columns(given: Mapping[str, str] | None) -> Columns:
+    """`Columns` from column names by role."""
+    roles = [field.name for field in fields(Columns)]
+    for role in given or {}:
+        if role not in roles:
+            raise unknown("column role", role, roles)
+    return Columns(**(given or {}))
+
+
 @dataclass(frozen=True, slots=True)
 class DatasetRecord:
     """One example of a data file, the place it was read from, and the split it names, if any."""
@@ -189,7 +198,7 @@ def decided(
             tagged = [bool(TAG.search(text)) for row in rows() for text in _plain_texts(row, columns)]
             marks = Marks("tags") if sum(tagged) * 2 > len(tagged) else marks
     if marks.format != format or marks.several:
-        log.warning("%s: marks are read as %s; --rationale_format says otherwise", source, marks)
+        log.warning("%s: marks are read as %s; if they are not, say rationale_format", source, marks)
     return marks
 
 
@@ -248,13 +257,13 @@ def _stream(path: Path, reading: Reading) -> Iterator[DatasetRecord]:
         check_columns(path, columns, present)
 
 
-def check_columns(path: Path, columns: Columns, present: Collection[str]) -> None:
+def check_columns(place: object, columns: Columns, present: Collection[str]) -> None:
     """A column that the user named must be present; a default one may be absent."""
     for role in fields(Columns):
         given = getattr(columns, role.name)
         for name in column_names(given, present) if given and given != role.default else ():
             if name not in present:
-                raise UserError(f"{path}: {unknown('column', name, present)}")
+                raise UserError(f"{place}: {unknown('column', name, present)}")
 
 
 def column_names(given: str, present: Collection[str]) -> tuple[str, ...]:
