@@ -21,7 +21,7 @@ from unirex.data.formats import (
 from unirex.data.formats import table as tabular
 from unirex.data.formats.table import Columns, DatasetRecord, as_columns, check_shapes
 from unirex.data.rationales import RationaleFormat
-from unirex.data.rows import TABLES
+from unirex.data.rows import TABLES, file_kind
 from unirex.data.split import carve_dev, stratified_split
 from unirex.data.store import cached
 from unirex.data.validate import (
@@ -126,13 +126,13 @@ def _resolve_format(source: str | Path, given: str) -> str:
         format_module(given)  # an unknown format is reported before an unknown path
     if is_hub_id(source, given):
         return given
-    path, suffixes = Path(source), (*TABLES, ".json")
+    path, suffixes = Path(source), TABLES
     if exists(path):
         return find_format(path) if given == "auto" else given
     # The error depends on whether the user meant a name or a path.
     if source in DATASETS:
         raise UserError(f"'{source}' is no file or folder here, but a dataset by name: leave the format out")
-    if isinstance(source, Path) or path.suffix.lower() in suffixes or path.name != source:
+    if isinstance(source, Path) or file_kind(path) in suffixes or path.name != source:
         check_file(path, suffixes=suffixes)  # raises
     raise UserError(f"{unknown('dataset', source, DATASETS)} A path to a file or folder may be given too.")
 

@@ -112,7 +112,8 @@ def check_file(path: Path, *, suffixes: Collection[str]) -> None:
         raise UserError(f"{path}: no such file; {hint}")
     if path.is_dir():
         raise UserError(f"{path}: is a folder; give a file in it ({', '.join(suffixes)})")
-    if path.suffix.lower() not in suffixes:
+    inner = Path(path.stem).suffix.lower() if path.suffix.lower() == ".gz" else ""
+    if path.suffix.lower() not in suffixes and inner not in suffixes:
         raise UserError(f"{path}: unsupported suffix '{path.suffix}'; supported: {', '.join(suffixes)}")
 
 

@@ -23,7 +23,7 @@ from unirex.data.rationales import (
     parse_segments,
     read_tags,
 )
-from unirex.data.rows import READERS, TABLES, TableRow, read_rows
+from unirex.data.rows import READERS, TABLES, TableRow, file_kind, read_rows
 from unirex.data.split import SPLIT_ALIASES, split_name
 from unirex.data.validate import (
     check_file,
@@ -115,8 +115,8 @@ def _split_files(folder: Path) -> dict[str, Path]:
     """The file of each split in a folder: one each, all in the same format."""
     files: dict[str, Path] = {}
     for path in sorted(folder.iterdir()):
-        split = SPLIT_ALIASES.get(path.stem.casefold())
-        if split is None or path.suffix.lower() not in TABLES or path.is_dir():
+        split = SPLIT_ALIASES.get(path.name.partition(".")[0].casefold())
+        if split is None or file_kind(path) not in TABLES or path.is_dir():
             continue
         if split in files:
             raise UserError(f"{folder}: {files[split].name} and {path.name} are both {split}; keep one")
@@ -124,7 +124,7 @@ def _split_files(folder: Path) -> dict[str, Path]:
     if "train" not in files:
         raise UserError(f"{folder}: no train file; name one train.jsonl (or {', '.join(TABLES[1:])})")
     # CSV labels are always text and JSON labels may not be, so mixed files might not agree on the classes.
-    if len({READERS[path.suffix.lower()] for path in files.values()}) > 1:
+    if len({READERS[file_kind(path)] for path in files.values()}) > 1:
         listed = ", ".join(path.name for path in files.values())
         raise UserError(f"{folder}: files of different kinds ({listed}); write them all as one kind")
     return {name: files[name] for name in SPLIT_NAMES if name in files}
@@ -233,7 +233,7 @@ def read_inputs(path: str | Path, *, columns: Columns | None = None) -> Iterator
     """
     path, columns = Path(path), columns or Columns()
     check_file(path, suffixes=tuple(READERS))  # now, not on the first iteration
-    if path.suffix.lower() == ".txt":
+    if file_kind(path) == ".txt":
         if len(column_names(columns.text, ())) > 1:
             raise UserError(f"{path}: has no columns, but '{columns.text}' are asked for; write a table")
         columns = Columns()
@@ -243,7 +243,7 @@ def read_inputs(path: str | Path, *, columns: Columns | None = None) -> Iterator
 def _stream(path: Path, reading: Reading) -> Iterator[DatasetRecord]:
     """The records of a dataset, or of inputs to predict, which have no splits."""
     columns, labelled = reading.columns, reading.labelled
-    columns_vary = path.suffix.lower() in (".jsonl", ".ndjson")
+    columns_vary = file_kind(path) in (".jsonl", ".ndjson", ".json")
     present: dict[str, None] = {}  # an ordered set of the columns seen
     for number, (place, row) in enumerate(read_rows(path), 1):
         present.update(dict.fromkeys(row))
