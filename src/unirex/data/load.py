@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -25,6 +26,8 @@ from unirex.data.rows import TABLES, file_kind
 from unirex.data.split import carve_dev, stratified_split
 from unirex.data.store import cached
 from unirex.data.validate import (
+    OnError,
+    Problems,
     at,
     check_file,
     check_ids,
@@ -33,10 +36,14 @@ from unirex.data.validate import (
     check_splits,
     check_train,
     exists,
+    is_collecting,
     label_order,
     row_at,
+    tolerating,
 )
 from unirex.errors import UserError, unknown
+
+log = logging.getLogger(__name__)
 
 
 def load_dataset(
@@ -48,6 +55,7 @@ def load_dataset(
     columns: Mapping[str, str] | None = None,
     rationale_format: RationaleFormat = "auto",
     annotators: str = "union",
+    on_error: OnError = "stop",
     **options: Any,
 ) -> Splits:
     """The examples of a dataset known by name, of a file or a folder, or of data in memory.
@@ -61,8 +69,23 @@ def load_dataset(
 
     `columns` names the columns of a table: `{"text": "premise,hypothesis", "label": "gold"}`. `annotators`
     says how the marks of several people are combined: see `unirex.data.annotators`.
-    Data without splits is split by `seed`; data without dev has it taken out of train.
+    Data without splits is split by `seed`; data without dev has it taken out of train. `on_error` says what a
+    bad row does: `stop` with an error, `skip` it, or `clip` marks that lie outside their text.
     """
+    if on_error != "stop":
+        with tolerating(on_error) as problems:
+            splits = load_dataset(
+                source,
+                root=root,
+                format=format,
+                seed=seed,
+                columns=columns,
+                rationale_format=rationale_format,
+                annotators=annotators,
+                **options,
+            )
+        tell_tolerated(source, problems)
+        return replace(splits, skipped=tuple(problems.skipped))
     settings = _settings(columns, rationale_format, annotators)
     given = {**non_default(settings), **options}
     if isinstance(source, Splits):
@@ -83,6 +106,16 @@ def load_dataset(
     return replace(splits, origin=origin)
 
 
+def tell_tolerated(source: object, problems: Problems) -> None:
+    """Say how many rows were left out, and how many marks were cut."""
+    name = source if isinstance(source, str | Path) else "data"
+    if problems.skipped:
+        rows = "one bad row" if len(problems.skipped) == 1 else f"{len(problems.skipped)} bad rows"
+        log.warning("%s: %s skipped; the first: %s", name, rows, problems.skipped[0])
+    if problems.clipped:
+        log.warning("%s: %d marks outside their texts were cut off", name, problems.clipped)
+
+
 def load_records(
     source: str | Path,
     *,
@@ -90,11 +123,15 @@ def load_records(
     columns: Mapping[str, str] | None = None,
     rationale_format: RationaleFormat = "auto",
     annotators: str = "union",
+    on_error: OnError = "stop",
     **options: Any,
 ) -> list[DatasetRecord]:
     """Every example of a file or folder with its place and the split it names; nothing is split."""
     settings = _settings(columns, rationale_format, annotators)
-    return _read_records(source, _resolve_format(source, format), settings, options)
+    with tolerating(on_error) as problems:
+        records = _read_records(source, _resolve_format(source, format), settings, options)
+    tell_tolerated(source, problems)
+    return records
 
 
 def stream_records(
@@ -104,11 +141,20 @@ def stream_records(
     columns: Mapping[str, str] | None = None,
     rationale_format: RationaleFormat = "auto",
     annotators: str = "union",
+    on_error: OnError = "stop",
     **options: Any,
 ) -> Iterator[DatasetRecord]:
-    """As `load_records`, but a table in a single file is streamed, however long it is."""
+    """As `load_records`, but a table in a single file is streamed, however long it is.
+
+    Where bad rows do not end the reading, all records are read first.
+    """
     name = _resolve_format(source, format)
     settings = _settings(columns, rationale_format, annotators)
+    if on_error != "stop":
+        with tolerating(on_error) as problems:
+            records = _read_records(source, name, settings, options)
+        tell_tolerated(source, problems)
+        return iter(records)
     if name == "table" and Path(source).is_file():
         return tabular.stream_records(source, **settings_for(name, settings, options))
     return iter(_read_records(source, name, settings, options))
@@ -186,6 +232,9 @@ def assemble(records: Sequence[DatasetRecord], *, name: str, place: object, seed
         with row_at(record.place):
             check_label(record.example.label)
             labelled.append(record)
+    if is_collecting():  # of examples with one id the first is kept
+        labelled = list({(record.split, record.example.id): record for record in reversed(labelled)}.values())
+        labelled.reverse()
     if not labelled:
         raise UserError(f"{place}: no example that could be read; it needs at least one")
     _check_records(labelled)

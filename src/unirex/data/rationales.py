@@ -10,7 +10,7 @@ from reprlib import repr as short
 from typing import Any, Literal, NamedTuple, get_args
 
 from unirex.data.example import CharSpan, Rationale
-from unirex.data.validate import at, is_missing
+from unirex.data.validate import at, count_clipped, is_missing
 from unirex.errors import UserError, unknown
 
 RationaleFormat = Literal["auto", "characters", "offsets", "words", "flags", "phrases", "tags"]
@@ -129,9 +129,9 @@ def parse_rationale(
     if format == "auto":
         format = _guess_format(marks, len(word_spans))  # noqa: A001
     if format == "characters":
-        return merge(_check_span(mark, text) for mark in marks)
+        return merge(span for mark in marks for span in _check_span(mark, text))
     if format == "offsets":
-        return merge(_check_offset(mark, text) for mark in marks)
+        return merge(span for mark in marks for span in _check_offset(mark, text))
     if format == "phrases":
         return merge(span for mark in marks for span in _occurrences(mark, text))
     if format == "words":
@@ -316,26 +316,33 @@ def _guess_format(marks: Sequence[object], word_count: int) -> RationaleFormat:
     return "flags" if zero_one and (len(marks) == word_count or repeats) else "words"
 
 
-def _check_span(mark: Any, text: str) -> CharSpan:
+def _check_span(mark: Any, text: str) -> tuple[CharSpan, ...]:
+    """The span as a tuple of one; of none if it is outside its text and such marks are clipped."""
     if isinstance(mark, Mapping) and {"start", "end"} <= mark.keys():
         mark = [mark["start"], mark["end"]]
     is_pair = isinstance(mark, list | tuple) and len(mark) == 2
     if not is_pair or any(type(bound) is not int for bound in mark):  # a bool is an int, but no offset
         raise UserError(f"rationale span {short(mark)} must be [start, end], two whole numbers")
     start, end = mark
+    if (start < 0 or end > len(text)) and count_clipped():
+        start, end = max(start, 0), min(end, len(text))
+        return ((start, end),) if start < end else ()
     if start >= end:
         raise UserError(f"rationale span [{start}, {end}] is empty: start must be less than end")
     if start < 0 or end > len(text):
         raise UserError(f"rationale span [{start}, {end}] is outside its text of {len(text)} characters")
-    return start, end
+    return ((start, end),)
 
 
-def _check_offset(mark: Any, text: str) -> CharSpan:
+def _check_offset(mark: Any, text: str) -> tuple[CharSpan, ...]:
+    """The span of one character as a tuple of one; of none if it is outside and such marks are clipped."""
     if type(mark) is not int:
         raise UserError(f"rationale offset {short(mark)} must be a whole number")
     if not 0 <= mark < len(text):
+        if count_clipped():
+            return ()
         raise UserError(f"rationale offset {mark} is outside its text of {len(text)} characters")
-    return mark, mark + 1
+    return ((mark, mark + 1),)
 
 
 def _occurrences(mark: Any, text: str) -> list[CharSpan]:

@@ -36,6 +36,7 @@ from unirex.data.validate import (
     is_missing,
     remark,
     row_at,
+    tolerating,
 )
 from unirex.errors import UserError, unknown
 
@@ -192,12 +193,12 @@ def decided(
     if format == "tags":
         return Marks(format)
     marks = Marks(format)
-    with suppress(UserError), collecting():  # mistakes are left for the reader to report
+    with suppress(UserError), tolerating("stop"), collecting():  # mistakes are left for the reader to report
         marks = decide_marks(_marked_values(rows(), columns), format=format)
         if marks == Marks():  # no row has marks beside its text
             tagged = [bool(TAG.search(text)) for row in rows() for text in _plain_texts(row, columns)]
             marks = Marks("tags") if sum(tagged) * 2 > len(tagged) else marks
-    if marks.format != format or marks.several:
+    if marks not in (Marks(format), Marks("characters")):  # spans cannot be mistaken for anything else
         log.warning("%s: marks are read as %s; if they are not, say rationale_format", source, marks)
     return marks
 
