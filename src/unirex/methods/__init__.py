@@ -6,13 +6,14 @@ import os
 import tempfile
 from collections.abc import Mapping
 from contextlib import nullcontext
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unirex.config import Config
 from unirex.errors import UserError
-from unirex.methods.building import build_system, check_method, check_trainable
+from unirex.methods.building import balanced_weights, build_system, check_method, check_trainable
 from unirex.methods.catalogue import method_diff, method_names, method_settings, resolve
 
 if TYPE_CHECKING:
@@ -66,6 +67,8 @@ def fit(
     check_method(method, resolved)
     data = as_splits(data, dev=dev, test=test, columns=columns)
     check_trainable(data, resolved)
+    if resolved.class_weights == "balanced":
+        resolved = replace(resolved, class_weights=balanced_weights(data))
     if resume and force:
         raise UserError("resume goes on with a run, force begins it anew; choose one.")
     if stages is not None and "stages" not in method_settings(method):
