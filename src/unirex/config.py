@@ -159,7 +159,8 @@ class Config:
         temperature: of straight_through and gumbel: the chance to be kept is sigmoid(score / temperature).
         removal: how tokens are taken out in training.
         eval_removal: how tokens are taken out in evaluation.
-        class_weights: one weight per label, in label order, for every cross-entropy.
+        class_weights: one weight per label, in label order, for every cross-entropy; or `balanced`: so that
+            all labels count alike.
         objectives: the terms of the loss.
         training: optimiser, schedule, hardware.
         sgt: of methods sgt and sgt-p.
@@ -188,7 +189,7 @@ class Config:
     temperature: float = 1.0
     removal: Removal = "attention_mask"  # spec/rationales.md#removal
     eval_removal: Removal = "delete"  # spec/rationales.md#removal
-    class_weights: tuple[float, ...] | None = None
+    class_weights: tuple[float, ...] | Literal["balanced"] | None = None
     objectives: Objectives = field(default_factory=Objectives)
     training: Training = field(default_factory=Training)
     sgt: SGT = field(default_factory=SGT)

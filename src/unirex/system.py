@@ -17,6 +17,7 @@ import torch
 
 from unirex.config import EXPLAINED_BUDGET
 from unirex.data.example import Example, Label, choice_label
+from unirex.data.formats.objects import inputs_of
 from unirex.data.formats.table import parse_choices
 from unirex.data.validate import at, check_text
 from unirex.encoding.batch import Batch, Encoded, collate
@@ -105,7 +106,7 @@ class System:
         dictionary like `{"text": "Where do fish live?", "choices": ["sea", "sky"]}`.
 
         Args:
-            texts: one or several.
+            texts: one or several; a frame or a dataset with a column `text`.
             options: `budget`, by default 20 (a system that predicts from its rationale names what it read);
                 `selector`; `target`, the label to give reasons for, by default the predicted one; `dial` and
                 `blend`, as in `with_dial` and `with_blend`.
@@ -113,6 +114,7 @@ class System:
         target = options.get("target")
         others: dict[str, Any] = {name: value for name, value in options.items() if name != "target"}
         targets = () if target is None else (target,)
+        texts = inputs_of(texts)
         if isinstance(texts, str | tuple | Mapping | Example):
             return next(self.explain_all([texts], targets=targets, **others))
         return list(self.explain_all(texts, targets=targets, **others))

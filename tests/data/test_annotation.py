@@ -4,15 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unirex.data.formats.annotation import (
-    AnnotatorAnswer,
-    agree,
-    char_spans,
-    check_offsets,
-    combine,
-    guess_unit,
-    unit_matters,
-)
+from unirex.data.annotators import AnnotatorAnswer, agree, combine
+from unirex.data.formats.annotation import char_spans, check_offsets, guess_unit, unit_matters
 from unirex.data.validate import collecting
 from unirex.errors import UserError
 

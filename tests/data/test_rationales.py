@@ -3,12 +3,23 @@
 import json
 import sys
 from itertools import pairwise
+from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unirex.data.rationales import merge, parse_columns, parse_rationale, parse_segments, words
+from unirex.data.rationales import (
+    Marks,
+    RationaleFormat,
+    decide_marks,
+    merge,
+    parse_columns,
+    parse_rationale,
+    parse_segments,
+    read_tags,
+    words,
+)
 from unirex.errors import UserError
 
 TEXT = "so very very good"  # words at 0-2, 3-7, 8-12, 13-17
@@ -86,8 +97,9 @@ def test_format_decides_where_it_is_given():
         ([-1], "out of range"),
         ([2, 2], "twice"),
         ([0.5], "must be a whole number"),
-        (["good"], "must be a whole number"),
-        ([{"start": 0}], "must be a whole number"),
+        (["bad"], "phrase 'bad' is not in its text"),
+        (["good", 1], "must be a whole number"),
+        ([{"start": 0}], "two whole numbers"),
         ([None], "must be a whole number"),
         ([0, 1, 1], "3 flags, but the text has 4 words"),
         ([True, False], "2 flags, but the text has 4 words"),
@@ -110,7 +122,7 @@ JSONISH = st.recursive(
 )
 
 
-@given(JSONISH, st.text(max_size=20), st.sampled_from(["auto", "characters", "words", "flags"]))
+@given(JSONISH, st.text(max_size=20), st.sampled_from(get_args(RationaleFormat)))
 def test_anything_gives_spans_in_the_text_or_a_user_error(value, text, form):
     try:
         spans = parse_rationale(value, text, format=form)
@@ -186,3 +198,67 @@ def test_a_cell_for_each_text():
     assert parse_columns(["", float("nan")], PAIR) is None
     with pytest.raises(UserError, match="'hypothesis': rationale word index 9"):
         parse_columns([None, [9]], PAIR)
+
+
+MARKED = {  # "very" and "good" of TEXT, written in every way
+    "characters": [[3, 7], [13, 17]],
+    "offsets": [3, 4, 5, 6, 13, 14, 15, 16],
+    "words": [1, 3],
+    "flags": [0, 1, 0, 1],
+    "phrases": ["good"],
+}
+
+
+@pytest.mark.parametrize("form", MARKED)
+@pytest.mark.parametrize("several", [False, True])
+def test_the_format_is_decided_from_all_values(form, several):
+    """One value alone may be read in several ways, and some mark nothing."""
+    values = [MARKED[form], [], None, ["so"] if form == "phrases" else MARKED[form]]
+    if several:
+        values = [[value, value, []] for value in values if value]
+        values += [[[0, 1, 3], [2]]] if form == "words" else []  # lists of two alone are character spans
+    assert decide_marks((value, TEXT) for value in values) == Marks(form, several)
+    assert decide_marks((json.dumps(value), TEXT) for value in values) == Marks(form, several)
+
+
+def test_a_list_of_zero_and_one_is_what_the_rest_of_the_file_is():
+    lone = ([0, 1], "so good")
+    assert decide_marks([lone]).format == "flags"
+    assert decide_marks([lone, ([2, 0], TEXT), ([3], TEXT)]).format == "words"
+    assert decide_marks([lone, ([0, 1, 1, 0], TEXT)]).format == "flags"
+
+
+def test_a_single_wrong_value_does_not_change_how_a_file_is_read():
+    assert decide_marks([*[([1, 3], TEXT)] * 3, ([1, 9], TEXT)]).format == "words"
+    assert decide_marks([*[([[0, 2]], TEXT)] * 3, ([[0, 99]], TEXT)]).format == "characters"
+    assert decide_marks([([0, 1], "so good"), ([], TEXT)], format="words") == Marks("words")
+    assert decide_marks([]) == decide_marks([(None, TEXT), ("7", TEXT)]) == Marks()
+
+
+@pytest.mark.parametrize(
+    ("text", "clean", "spans"),
+    [
+        ("a <em>b</em> c", "a b c", ((2, 3),)),
+        ("<b class='x'>a</b><mark>b</mark>", "ab", ((0, 2),)),
+        ("**a b** ** c", "a b ** c", ((0, 3),)),
+        ("<em>a <b>b</b></em> c", "a b c", ((0, 3),)),
+        ("2 < 3 and 4 > 1, <br> <em>", "2 < 3 and 4 > 1, <br> <em>", ()),
+        ("<em> </em>x", " x", ()),
+    ],
+)
+def test_tags_in_the_text(text, clean, spans):
+    assert read_tags(text) == (clean, spans)
+
+
+@given(st.text(alphabet="ab *<>/em", max_size=30))
+def test_any_tagged_text_gives_spans_in_it(text):
+    clean, spans = read_tags(text)
+    assert all(0 <= start < end <= len(clean) for start, end in spans)
+
+
+def test_phrases_are_found_as_whole_words_in_any_case():
+    text = "Not bad, not a bad film: badly bad."
+    assert parse_rationale(["bad"], text) == ((4, 7), (15, 18), (31, 34))
+    assert parse_rationale(["NOT  a"], text) == ((9, 14),)
+    assert parse_rationale("not bad", text, format="phrases") == ((0, 7),)
+    assert parse_rationale(["adl"], text) == ((26, 29),)

@@ -1,5 +1,7 @@
 """Every method, end to end: it learns the planted word, and what it was trained for shows."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 import yaml
@@ -297,3 +299,14 @@ def test_another_extractor_has_its_own_name(fitted):
 def test_class_weights_must_fit_the_labels(learner):
     with pytest.raises(UserError, match="3 weights for 2 labels"):
         unirex.fit("vanilla", planted((8, 4, 4)), encoder=str(learner), class_weights=[1, 1, 1])
+
+
+def test_balanced_class_weights_count_labels_alike(learner):
+    data = planted((24, 4, 4))
+    rare = [example for example in data["train"] if example.label == data.info.labels[0]][:4]
+    many = [example for example in data["train"] if example.label == data.info.labels[1]][:12]
+    lopsided = replace(data, parts={**data.parts, "train": rare + many})
+    options = {"encoder": str(learner), "training": {"epochs": 1}, "progress": False}
+    system = unirex.fit("vanilla", lopsided, class_weights="balanced", **options)
+    half = (len(rare) + len(many)) / 2
+    assert system.model.config.class_weights == pytest.approx([half / len(rare), half / len(many)])

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from difflib import get_close_matches
 from importlib.util import find_spec
@@ -20,13 +21,15 @@ from unirex.cli.command import Command, sub_commands
 from unirex.data.catalogue import catalogue, entry
 from unirex.data.example import SPLIT_NAMES, Example, Splits
 from unirex.data.formats import find_format
-from unirex.data.load import DATASETS, as_columns, load_records
+from unirex.data.formats.table import as_columns
+from unirex.data.load import DATASETS, load_records
 from unirex.data.statistics import TokenCounter, statistics
 from unirex.data.validate import collecting, exists
 from unirex.errors import UserError, unknown
 from unirex.files import write_file
 
 FOLDER = "data"  # where downloads go by default
+PLACED = re.compile(r"(.*?(?::\d+|(?:row|item|task|example) \S+)): ")  # where a problem is
 AGREEMENT = ("split", "texts", "words", "annotators", "Krippendorff's α", "Fleiss' κ", "pairwise F1")
 
 
@@ -91,8 +94,13 @@ def token_counter(encoder: str | None, limit: int) -> TokenCounter | None:
     )
 
 
+def _check_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
+    _source_options(parser, arguments)
+    parser.add_argument("--all", action="store_true", help="every problem on a line, not one for each kind")
+
+
 def _check(options: Namespace) -> int:
-    """Print every problem of the data; exit code 1 if there are any."""
+    """Print the problems of the data, one for each kind or all; exit code 1 if there are any."""
     from unirex.data.check import faults
     from unirex.report.markup import printable
     from unirex.report.page import count
@@ -109,13 +117,32 @@ def _check(options: Namespace) -> int:
     for fault in () if data is None else faults(data, problems.places):
         placed = ": " in fault.partition(", example")[0]
         problems.append(fault if placed else f"{options.source}: {fault}")
-    for problem in problems:
-        print(printable(problem))
+    for line in problems if options.all else grouped_problems(problems):
+        print(printable(line))
     if problems:
         print(f"{count(len(problems), 'problem')} in {options.source}")
         return 1
     print(f"no problems in {sum(map(len, data.values()) if data else ())} examples")
     return 0
+
+
+def grouped_problems(problems: Sequence[str]) -> Iterator[str]:
+    """The first problem of each kind, and how many are like it: they differ in numbers and quoted words.
+
+    >>> list(grouped_problems(["d.csv:2: no 'x'", "d.csv:3: no 'y'", "d.csv:9: empty"]))
+    ["d.csv:2: no 'x' (and 1 more like it, the next: d.csv:3)", 'd.csv:9: empty']
+    """
+    kinds: dict[str, list[str]] = {}
+    for problem in problems:
+        what = PLACED.sub("", problem)
+        kinds.setdefault(re.sub(r"\d+|'[^']*'", "…", what), []).append(problem)
+    for first, *others in kinds.values():
+        if not others:
+            yield first
+            continue
+        place = PLACED.match(others[0])
+        following = f", the next: {place[1]}" if place else ""
+        yield f"{first} (and {len(others):,} more like it{following})"
 
 
 def _is_there(options: Namespace) -> bool:
@@ -283,7 +310,7 @@ def _cache(options: Namespace) -> int:
 ACTIONS = {
     "list": Command("List the datasets known by name.", lambda parser, _: inputs.root_option(parser), _list),
     "stats": Command("Show a dataset in numbers.", _stats_options, _stats),
-    "check": Command("Find every mistake in a dataset.", _source_options, _check),
+    "check": Command("Find every mistake in a dataset.", _check_options, _check),
     "show": Command("Show examples with their gold rationales.", _show_options, _show),
     "agreement": Command("Measure how far annotators agree.", _agreement_options, _agreement),
     "convert": Command("Write a dataset in another format.", _convert_options, _convert),

@@ -144,8 +144,7 @@ def _check(options: Namespace) -> None:
 def _examples(options: Namespace, system: System) -> Iterable[Example]:
     """What to explain: rows of a file, examples of a dataset, or the texts of the command line."""
     if options.file:
-        from unirex.data.formats.table import read_inputs
-        from unirex.data.load import as_columns
+        from unirex.data.formats.table import as_columns, read_inputs
 
         return (record.example for record in read_inputs(options.file, columns=as_columns(options.columns)))
     if options.data:

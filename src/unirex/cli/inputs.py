@@ -16,12 +16,13 @@ from jsonargparse import ArgumentParser, Namespace
 
 from unirex.data.example import Example, Label, Splits
 from unirex.data.formats import Format
-from unirex.data.formats.annotation import Aggregation
 from unirex.data.load import DATASETS, load_dataset, load_records, stream_records
 from unirex.data.rationales import RationaleFormat
 from unirex.data.rows import estimate_row_count
+from unirex.data.validate import OnError
 from unirex.errors import UserError
 from unirex.extractors import extractor_name
+from unirex.files import write_file
 
 if TYPE_CHECKING:
     from unirex.system import System
@@ -46,9 +47,10 @@ def reading_options(parser: ArgumentParser) -> None:
     """How a dataset is read: the keyword arguments of `load_dataset` but for its seed."""
     root_option(parser)
     format_options(parser)
-    parser.add_argument(
-        "--annotators", choices=get_args(Aggregation), default="union", help="whose marks are gold"
-    )
+    said = "whose marks are gold: union, majority, intersection, or of N people"
+    parser.add_argument("--annotators", type=str, default="union", help=said)
+    said = "what a bad row does: stop, skip it, or clip marks that lie outside their text"
+    parser.add_argument("--on_error", choices=get_args(OnError), default="stop", help=said)
     further_data_options(parser)
 
 
@@ -146,7 +148,12 @@ def read_dataset(source: str, options: Namespace, *, seed: int) -> Splits:
     for name in options.data_options:
         if name in settings or name == "seed":
             raise UserError(f"data_options.{name}: '{name}' is an option of its own.")
-    return load_dataset(source, seed=seed, **settings, **options.data_options)
+    data = load_dataset(source, seed=seed, **settings, **options.data_options)
+    if data.skipped:
+        listed = Path(f"{Path(source).name}.skipped.txt")
+        write_file(listed, "".join(f"{problem}\n" for problem in data.skipped))
+        print(f"unirex: the bad rows that were skipped are listed in {listed}", file=sys.stderr)
+    return data
 
 
 def reading_settings(options: Namespace) -> dict[str, Any]:

@@ -85,13 +85,15 @@ class Splits(Mapping[str, Sequence[Example]]):
     """The examples of a dataset by split: `data["train"]`, `data["dev"]`, `data["test"]`.
 
     `digest` is their `fingerprint` if the cache has it. It is not verified, so a changed copy must reset it:
-    `replace(data, parts=..., digest=None)`. `origin` records the arguments they were loaded with.
+    `replace(data, parts=..., digest=None)`. `origin` records the arguments they were loaded with,
+    `skipped` what was wrong with the rows that were left out (`on_error="skip"`).
     """
 
     info: DatasetInfo
     parts: Mapping[str, Sequence[Example]]
     digest: str | None = field(default=None, compare=False, repr=False)
     origin: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    skipped: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
     def __getitem__(self, split: str) -> Sequence[Example]:
         return self.parts[split]

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from unirex.data.catalogue import DATASETS, load_named
 from unirex.data.example import SPLIT_NAMES, DatasetInfo, Example, Splits, TaskKind, choice_labels
-from unirex.data.formats import Format, find_format, format_module, is_hub_id, non_default, settings_for
+from unirex.data.formats import (
+    Format,
+    find_format,
+    format_module,
+    is_hub_id,
+    non_default,
+    objects,
+    settings_for,
+)
 from unirex.data.formats import table as tabular
-from unirex.data.formats.table import Columns, DatasetRecord, check_shapes
+from unirex.data.formats.table import Columns, DatasetRecord, as_columns, check_shapes
 from unirex.data.rationales import RationaleFormat
-from unirex.data.rows import TABLES
+from unirex.data.rows import TABLES, file_kind
 from unirex.data.split import carve_dev, stratified_split
 from unirex.data.store import cached
 from unirex.data.validate import (
+    OnError,
+    Problems,
     at,
     check_file,
     check_ids,
@@ -25,14 +36,18 @@ from unirex.data.validate import (
     check_splits,
     check_train,
     exists,
+    is_collecting,
     label_order,
     row_at,
+    tolerating,
 )
 from unirex.errors import UserError, unknown
 
+log = logging.getLogger(__name__)
+
 
 def load_dataset(
-    source: str | Path,
+    source: Any,
     *,
     root: str | Path | None = None,
     format: Format = "auto",  # noqa: A002  the word users know for this
@@ -40,21 +55,45 @@ def load_dataset(
     columns: Mapping[str, str] | None = None,
     rationale_format: RationaleFormat = "auto",
     annotators: str = "union",
+    on_error: OnError = "stop",
     **options: Any,
 ) -> Splits:
-    """The examples of a dataset known by name, of a file, or of a folder.
+    """The examples of a dataset known by name, of a file or a folder, or of data in memory.
 
     A known dataset is in its own folder under `root` (else under the folder UNIREX_DATA names); `options` are
     those of its `load`. A file or folder may be in any `format`, which is detected from its content: tables
     (JSON Lines, CSV, TSV, Parquet; in a folder, one for each split), ERASER, Label Studio, Prodigy, doccano,
     a saved Hugging Face dataset. With `format="huggingface"`, a source that is no path is an id on the Hub.
+    In memory: a pandas or Polars frame, an Arrow table, a Hugging Face dataset, rows as dictionaries in a
+    list or a generator; or a dictionary with one of these for each split.
 
     `columns` names the columns of a table: `{"text": "premise,hypothesis", "label": "gold"}`. `annotators`
-    says how the marks of several people are combined: see `unirex.data.formats.annotation`.
-    Data without splits is split by `seed`; data without dev has it taken out of train.
+    says how the marks of several people are combined: see `unirex.data.annotators`.
+    Data without splits is split by `seed`; data without dev has it taken out of train. `on_error` says what a
+    bad row does: `stop` with an error, `skip` it, or `clip` marks that lie outside their text.
     """
+    if on_error != "stop":
+        with tolerating(on_error) as problems:
+            splits = load_dataset(
+                source,
+                root=root,
+                format=format,
+                seed=seed,
+                columns=columns,
+                rationale_format=rationale_format,
+                annotators=annotators,
+                **options,
+            )
+        tell_tolerated(source, problems)
+        return replace(splits, skipped=tuple(problems.skipped))
     settings = _settings(columns, rationale_format, annotators)
     given = {**non_default(settings), **options}
+    if isinstance(source, Splits):
+        return source
+    if not isinstance(source, str | Path):
+        if format != "auto" or options:
+            raise UserError(f"{', '.join(options) or 'format'}: data in memory has no such option")
+        return assemble(objects.read(source, **settings), name="data", place="data", seed=seed)
     if format == "auto" and isinstance(source, str) and source in DATASETS:
         if settings["columns"] != Columns():
             raise UserError(f"columns are for files; the dataset '{source}' has its own")
@@ -67,6 +106,16 @@ def load_dataset(
     return replace(splits, origin=origin)
 
 
+def tell_tolerated(source: object, problems: Problems) -> None:
+    """Say how many rows were left out, and how many marks were cut."""
+    name = source if isinstance(source, str | Path) else "data"
+    if problems.skipped:
+        rows = "one bad row" if len(problems.skipped) == 1 else f"{len(problems.skipped)} bad rows"
+        log.warning("%s: %s skipped; the first: %s", name, rows, problems.skipped[0])
+    if problems.clipped:
+        log.warning("%s: %d marks outside their texts were cut off", name, problems.clipped)
+
+
 def load_records(
     source: str | Path,
     *,
@@ -74,11 +123,15 @@ def load_records(
     columns: Mapping[str, str] | None = None,
     rationale_format: RationaleFormat = "auto",
     annotators: str = "union",
+    on_error: OnError = "stop",
     **options: Any,
 ) -> list[DatasetRecord]:
     """Every example of a file or folder with its place and the split it names; nothing is split."""
     settings = _settings(columns, rationale_format, annotators)
-    return _read_records(source, _resolve_format(source, format), settings, options)
+    with tolerating(on_error) as problems:
+        records = _read_records(source, _resolve_format(source, format), settings, options)
+    tell_tolerated(source, problems)
+    return records
 
 
 def stream_records(
@@ -88,23 +141,23 @@ def stream_records(
     columns: Mapping[str, str] | None = None,
     rationale_format: RationaleFormat = "auto",
     annotators: str = "union",
+    on_error: OnError = "stop",
     **options: Any,
 ) -> Iterator[DatasetRecord]:
-    """As `load_records`, but a table in a single file is streamed, however long it is."""
+    """As `load_records`, but a table in a single file is streamed, however long it is.
+
+    Where bad rows do not end the reading, all records are read first.
+    """
     name = _resolve_format(source, format)
     settings = _settings(columns, rationale_format, annotators)
+    if on_error != "stop":
+        with tolerating(on_error) as problems:
+            records = _read_records(source, name, settings, options)
+        tell_tolerated(source, problems)
+        return iter(records)
     if name == "table" and Path(source).is_file():
         return tabular.stream_records(source, **settings_for(name, settings, options))
     return iter(_read_records(source, name, settings, options))
-
-
-def as_columns(given: Mapping[str, str] | None) -> Columns:
-    """`Columns` from column names by role."""
-    roles = [field.name for field in fields(Columns)]
-    for role in given or {}:
-        if role not in roles:
-            raise unknown("column role", role, roles)
-    return Columns(**(given or {}))
 
 
 def _settings(
@@ -119,13 +172,13 @@ def _resolve_format(source: str | Path, given: str) -> str:
         format_module(given)  # an unknown format is reported before an unknown path
     if is_hub_id(source, given):
         return given
-    path, suffixes = Path(source), (*TABLES, ".json")
+    path, suffixes = Path(source), TABLES
     if exists(path):
         return find_format(path) if given == "auto" else given
     # The error depends on whether the user meant a name or a path.
     if source in DATASETS:
         raise UserError(f"'{source}' is no file or folder here, but a dataset by name: leave the format out")
-    if isinstance(source, Path) or path.suffix.lower() in suffixes or path.name != source:
+    if isinstance(source, Path) or file_kind(path) in suffixes or path.name != source:
         check_file(path, suffixes=suffixes)  # raises
     raise UserError(f"{unknown('dataset', source, DATASETS)} A path to a file or folder may be given too.")
 
@@ -179,6 +232,9 @@ def assemble(records: Sequence[DatasetRecord], *, name: str, place: object, seed
         with row_at(record.place):
             check_label(record.example.label)
             labelled.append(record)
+    if is_collecting():  # of examples with one id the first is kept
+        labelled = list({(record.split, record.example.id): record for record in reversed(labelled)}.values())
+        labelled.reverse()
     if not labelled:
         raise UserError(f"{place}: no example that could be read; it needs at least one")
     _check_records(labelled)

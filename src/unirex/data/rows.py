@@ -1,15 +1,29 @@
-"""Rows of a data file with their locations: JSON Lines, CSV, TSV, Parquet or plain text."""
+"""Rows of a data file with their locations: JSON, JSON Lines, CSV, TSV, Parquet, Excel or plain text.
+
+Files may be compressed by gzip (`.csv.gz`). Of CSV and plain text the encoding is seen from the bytes, of CSV
+the delimiter from the header.
+"""
 
 from __future__ import annotations
 
+import codecs
 import csv
+import gzip
+import io
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import logging
+import re
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
-from typing import TypeVar
+from typing import BinaryIO, TypeVar, cast
 
 from unirex.data.validate import row_at
-from unirex.errors import UserError
+from unirex.errors import UserError, one_line
+
+log = logging.getLogger(__name__)
+FALLBACK = "cp1252"  # of texts that are no UTF-8
 
 Item = TypeVar("Item")
 TableRow = Mapping[str, object]  # values by column name
@@ -18,7 +32,22 @@ PlacedRow = tuple[str, dict[str, object]]  # where the row is ("file:line" or "f
 
 def read_rows(path: Path) -> Iterator[PlacedRow]:
     """Rows of a file in any format of READERS, one at a time; an empty file is an error."""
-    return nonempty(READERS[path.suffix.lower()](path), path, unit="row")
+    return nonempty(READERS[file_kind(path)](path), path, unit="row")
+
+
+def file_kind(path: Path) -> str:
+    """The suffix that says what is in a file: `.csv` of `Reviews.CSV.gz`.
+
+    >>> file_kind(Path("Reviews.CSV.gz")), file_kind(Path("a.b.txt")), file_kind(Path("x.gz"))
+    ('.csv', '.txt', '.gz')
+    """
+    inner = Path(path.stem).suffix if path.suffix.lower() == ".gz" else ""
+    return (inner or path.suffix).lower()
+
+
+def open_bytes(path: Path) -> BinaryIO:
+    """The file for reading, uncompressed."""
+    return cast(BinaryIO, gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb"))
 
 
 def nonempty(items: Iterable[Item], path: Path, *, unit: str) -> Iterator[Item]:
@@ -40,9 +69,13 @@ def estimate_row_count(path: Path) -> int | None:
     For text formats this is the number of lines, including the header, blank lines and line breaks inside
     quoted fields.
     """
-    if path.suffix.lower() not in READERS:
+    if (
+        file_kind(path) not in READERS
+        or file_kind(path) in (".json", ".xlsx")
+        or path.suffix.lower() == ".gz"
+    ):
         return None
-    if path.suffix.lower() == ".parquet":
+    if file_kind(path) == ".parquet":
         import pyarrow
         from pyarrow import parquet
 
@@ -57,17 +90,57 @@ def estimate_row_count(path: Path) -> int | None:
         return None
 
 
-def read_lines(path: Path) -> Iterator[str]:
-    """Lines of a UTF-8 file, ends included. Only `\\n` ends a line: texts may hold U+2028 and the like."""
+def read_lines(path: Path, *, encoding: str = "utf-8") -> Iterator[str]:
+    """Lines of a file, ends included. Only `\\n` ends a line: texts may hold U+2028 and the like."""
     bytes_before = 0
     try:
-        with path.open("rb") as file:
-            for number, raw in enumerate(file, 1):
-                line = _decode(raw, path, number, bytes_before)
+        with open_bytes(path) as file:
+            lines = file if encoding in ("utf-8", FALLBACK) else _utf16_lines(file, encoding)
+            for number, raw in enumerate(lines, 1):
+                line = (
+                    _decode(raw, path, number, bytes_before) if encoding == "utf-8" else raw.decode(encoding)
+                )
                 bytes_before += len(raw)
                 yield line.removeprefix("\ufeff") if number == 1 else line  # Excel's byte order mark
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: not readable as {encoding}: {error.reason}; save it as UTF-8") from None
+    except (OSError, EOFError, zlib.error) as error:
+        raise UserError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+
+
+def find_encoding(path: Path) -> str:
+    """The encoding of a text file: by its byte order mark, else UTF-8, else what Western Windows writes."""
+    try:
+        found = path.stat()
+    except OSError:
+        return "utf-8"  # the reader reports it
+    return _encoding(path, found.st_mtime_ns, found.st_size)
+
+
+@lru_cache(maxsize=16)  # a file is opened several times: its notice is given once
+def _encoding(path: Path, _changed: int, _size: int) -> str:
+    try:
+        with open_bytes(path) as file:
+            start = file.read(4)
+            if start.startswith(codecs.BOM_UTF16_LE) or start.startswith(codecs.BOM_UTF16_BE):
+                return "utf-16-le" if start.startswith(codecs.BOM_UTF16_LE) else "utf-16-be"
+            decoder = codecs.getincrementaldecoder("utf-8")()
+            decoder.decode(start)
+            for block in iter(lambda: file.read(2**20), b""):
+                decoder.decode(block)
+            decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        log.warning("%s: not UTF-8; read as %s, as Windows writes Western texts", path, FALLBACK)
+        return FALLBACK
+    except (OSError, EOFError, zlib.error):
+        pass  # the reader reports it
+    return "utf-8"
+
+
+def _utf16_lines(file: BinaryIO, encoding: str) -> Iterator[bytes]:
+    """Lines of a UTF-16 file: its line break is two bytes, and each of them may be part of something else."""
+    text = io.TextIOWrapper(file, encoding=encoding, newline="\n")
+    yield from (line.encode(encoding) for line in text)
 
 
 def _decode(raw: bytes, path: Path, number: int, bytes_before: int) -> str:
@@ -85,7 +158,7 @@ def _decode(raw: bytes, path: Path, number: int, bytes_before: int) -> str:
 
 def text_rows(path: Path) -> Iterator[PlacedRow]:
     """One text per line; blank lines are skipped."""
-    for number, line in enumerate(read_lines(path), 1):
+    for number, line in enumerate(read_lines(path, encoding=find_encoding(path)), 1):
         if line.strip():
             yield f"{path}:{number}", {"text": line.rstrip("\r\n")}
 
@@ -111,15 +184,66 @@ def json_object(line: str) -> dict[str, object]:
     return row
 
 
+def json_array_rows(path: Path) -> Iterator[PlacedRow]:
+    """The objects in a JSON array, which is read as a whole."""
+    try:
+        with open_bytes(path) as file:
+            found = json.loads(file.read())
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: not UTF-8 at byte {error.start}; save the file as UTF-8") from None
+    except json.JSONDecodeError as error:
+        raise UserError(
+            f"{path}:{error.lineno}: malformed JSON at column {error.colno}: {error.msg}"
+        ) from None
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{path}: unreadable JSON: {error}") from None
+    if not isinstance(found, list):
+        raise UserError(f'{path}: not a list of objects like [{{"text": "...", "label": "..."}}]')
+    for number, row in enumerate(found, 1):
+        with row_at(f"{path}: item {number}"):
+            if not isinstance(row, dict):
+                raise UserError('an item must be a JSON object like {"text": "...", "label": "..."}')
+            yield f"{path}: item {number}", row
+
+
+def excel_rows(path: Path) -> Iterator[PlacedRow]:
+    """Rows of the first sheet of an Excel file, by the column names in its first row."""
+    try:
+        import openpyxl
+    except ImportError:
+        raise UserError(
+            f"{path}: reading Excel takes openpyxl; pip install 'unirex[excel]', or save it as CSV"
+        ) from None
+    try:
+        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+    except Exception as error:  # zipfile, XML and openpyxl's own: they have no common base class
+        raise UserError(f"{path}: not a readable Excel file: {one_line(error)}") from None
+    header: list[str] = []
+    for number, cells in enumerate(book.worksheets[0].iter_rows(values_only=True), 1):
+        if not any(cell is not None for cell in cells):
+            continue
+        place = f"{path}: row {number}"
+        if not header:
+            header = checked_header(place, ["" if cell is None else str(cell) for cell in cells])
+            continue
+        yield place, {name: cell for name, cell in zip(header, cells, strict=False) if name}
+
+
+def checked_header(place: str, names: Sequence[str]) -> list[str]:
+    """The column names, without blanks at their ends; one that is there twice is an error."""
+    header = [name.strip() for name in names]
+    repeated = sorted({name for name in header if name and header.count(name) > 1})
+    if repeated:
+        raise UserError(f"{place}: column '{repeated[0]}' is there twice; rename one")
+    return header
+
+
 def csv_rows(path: Path) -> Iterator[PlacedRow]:
     """Rows of a CSV or TSV file, by the column names in its header."""
     header: list[str] = []
     for place, fields in csv_fields(path):
         if not header:
-            header = [name.strip() for name in fields]
-            repeated = sorted({name for name in header if header.count(name) > 1})
-            if repeated:
-                raise UserError(f"{place}: column '{repeated[0]}' is there twice; rename one")
+            header = checked_header(place, fields)
             continue
         with row_at(place):
             if len(fields) > len(header):
@@ -135,8 +259,9 @@ def csv_fields(path: Path) -> Iterator[tuple[str, list[str]]]:
     """Raw fields of each CSV or TSV record, the header included; blank lines are skipped."""
     csv.field_size_limit(2**31 - 1)  # the largest a C long holds everywhere; a text may be a book
     # Strict: otherwise an unclosed quote silently swallows the rest of the file.
-    delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
-    reader = csv.reader(read_lines(path), delimiter=delimiter, strict=True)
+    encoding = find_encoding(path)
+    delimiter = find_delimiter(next(read_lines(path, encoding=encoding), ""), file_kind(path))
+    reader = csv.reader(read_lines(path, encoding=encoding), delimiter=delimiter, strict=True)
     while True:
         place, fields = f"{path}:{reader.line_num + 1}", []
         try:
@@ -148,6 +273,18 @@ def csv_fields(path: Path) -> Iterator[tuple[str, list[str]]]:
                 raise UserError(f"malformed row: {error}; close each quote, double those inside") from None
         if fields:
             yield place, fields
+
+
+def find_delimiter(header: str, kind: str) -> str:
+    """What separates the columns of a header: the usual one of the kind, unless only another is there.
+
+    >>> [find_delimiter(header, ".csv") for header in ("text,label", "text;label", '"a;b",c', "text")]
+    [',', ';', ',', ',']
+    """
+    usual = "\t" if kind == ".tsv" else ","
+    bare = re.sub(r'"[^"]*"', "", header)
+    counts = {delimiter: bare.count(delimiter) for delimiter in (usual, ";", "\t", ",", "|")}
+    return usual if counts[usual] or not any(counts.values()) else max(counts, key=lambda mark: counts[mark])
 
 
 def parquet_rows(path: Path) -> Iterator[PlacedRow]:
@@ -175,6 +312,8 @@ READERS: dict[str, Callable[[Path], Iterator[PlacedRow]]] = {
     ".csv": csv_rows,
     ".tsv": csv_rows,
     ".parquet": parquet_rows,
+    ".json": json_array_rows,
+    ".xlsx": excel_rows,
     ".txt": text_rows,
 }
 TABLES = tuple(suffix for suffix in READERS if suffix != ".txt")

@@ -14,7 +14,7 @@ from inspect import Parameter, signature
 from pathlib import Path
 from reprlib import repr as short
 from sys import float_info
-from typing import Any
+from typing import Any, Literal, get_args
 
 from unirex.data.example import Example, Label
 from unirex.errors import UserError, unknown
@@ -35,6 +35,8 @@ class Problems(list[str]):
     def __init__(self) -> None:
         super().__init__()
         self.places: dict[str, str] = {}  # by example id
+        self.skipped: list[str] = []  # the problems of rows that were left out
+        self.clipped = 0  # marks that were cut to their text, or left out for being outside
         self._seen: set[str] = set()
 
     def append(self, problem: str) -> None:
@@ -58,6 +60,38 @@ def collecting() -> Iterator[Problems]:
         _PROBLEMS.reset(token)
 
 
+OnError = Literal["stop", "skip", "clip"]
+_CLIPPING: ContextVar[Problems | None] = ContextVar("clipping", default=None)
+
+
+@contextmanager
+def tolerating(on_error: str) -> Iterator[Problems]:
+    """What happens to a bad row inside: it ends the reading, or is left out, or its marks are cut to fit.
+
+    Only marks that lie outside their text can be cut; with `clip` any other mistake ends the reading.
+    """
+    if on_error not in get_args(OnError):
+        raise unknown("way to handle bad rows", on_error, get_args(OnError))
+    if on_error == "skip":
+        with collecting() as problems:
+            yield problems
+        return
+    problems = Problems()
+    token = _CLIPPING.set(problems if on_error == "clip" else None)
+    try:
+        yield problems
+    finally:
+        _CLIPPING.reset(token)
+
+
+def count_clipped() -> bool:
+    """Whether a mark outside its text is to be cut; if so, it is counted."""
+    problems = _CLIPPING.get()
+    if problems is not None:
+        problems.clipped += 1
+    return problems is not None
+
+
 class row_at:  # noqa: N801  used like the function `at`; a class for speed, as it is entered for each row
     """Adds the row's place to a `UserError`; while problems are collected, records it and skips the row.
 
@@ -79,6 +113,7 @@ class row_at:  # noqa: N801  used like the function `at`; a class for speed, as 
         if problems is None:
             raise UserError(message) from None
         problems.append(message)
+        problems.skipped.append(message)
         return True
 
 
@@ -112,7 +147,8 @@ def check_file(path: Path, *, suffixes: Collection[str]) -> None:
         raise UserError(f"{path}: no such file; {hint}")
     if path.is_dir():
         raise UserError(f"{path}: is a folder; give a file in it ({', '.join(suffixes)})")
-    if path.suffix.lower() not in suffixes:
+    inner = Path(path.stem).suffix.lower() if path.suffix.lower() == ".gz" else ""
+    if path.suffix.lower() not in suffixes and inner not in suffixes:
         raise UserError(f"{path}: unsupported suffix '{path.suffix}'; supported: {', '.join(suffixes)}")
 
 

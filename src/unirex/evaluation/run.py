@@ -8,12 +8,13 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 import torch
 
 from unirex.config import EVALUATION_BATCH_SIZE, RANDOM_DRAWS, check_budgets
 from unirex.data.example import Example, Label
+from unirex.data.formats.objects import examples_of
 from unirex.encoding.batch import Batch, Encoded
 from unirex.encoding.encode import warn_cut
 from unirex.errors import UserError, unknown
@@ -86,9 +87,10 @@ class EvaluationOptions(TypedDict, total=False):
 
 def evaluate(
     system: System,
-    examples: Iterable[Example],
+    examples: Any,
     *,
     name: str | None = None,
+    columns: Mapping[str, str] | None = None,
     progress: bool = False,
     **options: Unpack[EvaluationOptions],
 ) -> Results:
@@ -98,11 +100,14 @@ def evaluate(
 
     Args:
         system: the system to score.
-        examples: with labels; those with a gold rationale count for plausibility.
+        examples: with labels, as `Example`s, or as a frame, a dataset or rows; those with a gold rationale
+            count for plausibility.
         name: of the row in tables.
+        columns: names of the columns of a frame, a dataset or rows: `{"text": "review"}`.
         progress: show progress on standard error.
         options: those of `evaluated`: budgets, removal, beside, draws, probes, target, batch_size.
     """
+    examples = examples_of(examples, columns)
     total = len(examples) if isinstance(examples, Sized) else None
     with Progress("evaluating", total=total, shown=progress) as shown:
         records = tuple(evaluated(system, examples, advance=shown.advance, **options))

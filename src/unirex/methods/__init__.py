@@ -6,13 +6,14 @@ import os
 import tempfile
 from collections.abc import Mapping
 from contextlib import nullcontext
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unirex.config import Config
 from unirex.errors import UserError
-from unirex.methods.building import build_system, check_method, check_trainable
+from unirex.methods.building import balanced_weights, build_system, check_method, check_trainable
 from unirex.methods.catalogue import method_diff, method_names, method_settings, resolve
 
 if TYPE_CHECKING:
@@ -25,8 +26,11 @@ __all__ = ["fit", "method_diff", "method_names", "method_settings", "resolve"]
 
 def fit(
     method: str,
-    data: Splits,
+    data: Any,
     *,
+    dev: Any = None,
+    test: Any = None,
+    columns: Mapping[str, str] | None = None,
     out: str | Path | None = None,
     resume: bool = False,
     force: bool = False,
@@ -39,7 +43,11 @@ def fit(
 
     Args:
         method: its name; see `unirex list methods`.
-        data: splits with at least `train` and `dev`.
+        data: splits with at least `train` and `dev`, or whatever `load_dataset` takes: a name, a path, a
+            frame, rows. Without splits of its own it is split, or with `dev` it is the training data.
+        dev: data to choose the best epoch by, if it is not in `data`.
+        test: data that training leaves alone, kept with the rest.
+        columns: names of the columns of `data`, `dev` and `test`: `{"text": "review"}`.
         out: a folder for the run; without one only the returned system is kept.
         resume: continue the run in `out`, or just load it if it is finished.
         force: train again what is there already, stages included; the run in `out` is replaced.
@@ -57,7 +65,10 @@ def fit(
 
     resolved = resolve(method, config, settings)
     check_method(method, resolved)
+    data = as_splits(data, dev=dev, test=test, columns=columns)
     check_trainable(data, resolved)
+    if resolved.class_weights == "balanced":
+        resolved = replace(resolved, class_weights=balanced_weights(data))
     if resume and force:
         raise UserError("resume goes on with a run, force begins it anew; choose one.")
     if stages is not None and "stages" not in method_settings(method):
@@ -78,6 +89,22 @@ def fit(
             force=force,
         )
         return _train(run, data, resolved) if out is None else _fit_in_folder(run, data, resolved)
+
+
+def as_splits(data: Any, *, dev: Any, test: Any, columns: Mapping[str, str] | None) -> Splits:
+    """The splits of data that may be in parts."""
+    from unirex.data.load import load_dataset
+
+    if dev is None and test is None:
+        return load_dataset(data, columns=columns)
+    parts = {name: part for name, part in (("train", data), ("dev", dev), ("test", test)) if part is not None}
+    strange = [name for name, part in parts.items() if isinstance(part, str | Path | Mapping)]
+    if strange:
+        raise UserError(
+            f"{strange[0]}: with dev or test each part is a frame, a dataset or rows; a name, a path or data "
+            "that has splits already is given alone."
+        )
+    return load_dataset(parts, columns=columns)
 
 
 def _fit_in_folder(stages: Stages, data: Splits, config: Config) -> System:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +48,12 @@ OBJECTIVE_EXTRACTORS = {  # objectives that only one extractor can learn from
     "soft_task": "a2r",
     "sparsity": "hard-kuma",
 }
+
+
+def balanced_weights(data: Splits) -> tuple[float, ...]:
+    """A weight for each label, inverse to how often it is in train; their mean over the texts is 1."""
+    counts, labels = Counter(example.label for example in data["train"]), data.info.labels
+    return tuple(len(data["train"]) / (len(labels) * max(counts[label], 1)) for label in labels)
 
 
 def build_system(method: str, data: Splits, config: Config, *, learns: bool = True) -> System:
@@ -99,10 +106,9 @@ def check_trainable(data: Splits, config: Config) -> None:
     weights = config.class_weights
     if weights is not None and data.info.task == "choice":
         raise UserError("class_weights are for labels; a choice between texts has none.")
-    if weights is not None and len(weights) != len(data.info.labels):
-        raise UserError(
-            f"class_weights: {len(weights)} weights for {len(data.info.labels)} labels {data.info.labels}."
-        )
+    given, labels = len(weights or ()), data.info.labels
+    if weights not in (None, "balanced") and given != len(labels):
+        raise UserError(f"class_weights: {given} weights for {len(labels)} labels {labels}.")
     check_gold(data, config)
     check_objectives(config)
 

@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any, Literal
 
 from unirex.data.formats.table import Columns
+from unirex.data.rows import file_kind, open_bytes
 from unirex.data.validate import check_options, exists, option_names
 from unirex.errors import unknown
 
@@ -43,9 +44,9 @@ def find_format(path: Path) -> str:
         if format_module("eraser").is_eraser(path):
             return "eraser"
         return "huggingface" if format_module("huggingface").is_saved(path) else "table"
-    if path.suffix.lower() == ".json":
-        return "label-studio"
-    return _format_of_lines(path) if path.suffix.lower() in (".jsonl", ".ndjson") else "table"
+    if file_kind(path) == ".json":
+        return "table" if _is_array_of_rows(path) else "label-studio"
+    return _format_of_lines(path) if file_kind(path) in (".jsonl", ".ndjson") else "table"
 
 
 def settings_for(name: str, settings: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
@@ -61,9 +62,18 @@ def non_default(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in settings.items() if value != DEFAULTS[key]}
 
 
+def _is_array_of_rows(path: Path) -> bool:
+    """Whether a JSON file is an array of plain rows, not of tasks of Label Studio."""
+    with suppress(ValueError, RecursionError, OSError, EOFError), open_bytes(path) as file:
+        found = json.loads(file.read())
+        if isinstance(found, list) and found and isinstance(found[0], dict):
+            return not found[0].keys() & {"data", "annotations", "completions", "predictions"}
+    return False
+
+
 def _format_of_lines(path: Path) -> str:
     # Mistakes are left for the reader to report.
-    with suppress(ValueError, RecursionError, OSError), path.open("rb") as file:
+    with suppress(ValueError, RecursionError, OSError, EOFError), open_bytes(path) as file:
         lines = (line for line in file if line.strip())
         for number, line in enumerate(islice(lines, DETECTION_ROWS)):
             row = json.loads(line)

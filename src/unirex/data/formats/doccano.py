@@ -33,16 +33,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from reprlib import repr as short
 
+from unirex.data.annotators import AnnotatorAnswer, agree, check_aggregation
 from unirex.data.example import Label
 from unirex.data.formats.annotation import (
-    Aggregation,
-    AnnotatorAnswer,
     Offsets,
     Unit,
-    agree,
     annotated_record,
     char_spans,
-    check_aggregation,
     check_offsets,
     guess_unit,
     unit_matters,
@@ -82,7 +79,7 @@ class DoccanoDocument:
 
 
 def read(
-    path: Path, *, columns: Columns, annotators: Aggregation = "union", offsets: Offsets = "auto"
+    path: Path, *, columns: Columns, annotators: str = "union", offsets: Offsets = "auto"
 ) -> list[DatasetRecord]:
     """All documents of an export, in file order."""
     check_aggregation(annotators)
@@ -184,7 +181,7 @@ def _record(
     first: DoccanoDocument,
     answers: Sequence[AnnotatorAnswer],
     columns: Columns,
-    how: Aggregation,
+    how: str,
     name: str,
 ) -> DatasetRecord:
     consensus = agree(answers, how=how, segments=(first.text,), place=first.place)

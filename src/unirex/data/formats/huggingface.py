@@ -11,14 +11,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from unirex.data.annotators import check_aggregation
 from unirex.data.formats.table import (
     Columns,
     DatasetRecord,
+    Reading,
     check_columns,
     column_names,
+    decided,
     optional,
     read_example,
 )
@@ -42,11 +46,22 @@ def is_saved(folder: Path) -> bool:
 
 
 def read(
-    source: str | Path, *, columns: Columns, rationale_format: RationaleFormat = "auto"
+    source: str | Path,
+    *,
+    columns: Columns,
+    rationale_format: RationaleFormat = "auto",
+    annotators: str = "union",
 ) -> list[DatasetRecord]:
     """All examples of a saved dataset (a path), or of one on the Hub (its id)."""
     splits = _open(source)
     _check_splits(source, splits, columns)
+    check_aggregation(annotators)
+
+    def every_row() -> Iterator[dict[str, object]]:
+        return chain.from_iterable(_rows(source, data, columns) for data in splits.values())
+
+    marks = decided(source, every_row, columns, rationale_format)
+    reading = Reading(columns, marks, annotators, guessed=rationale_format == "auto")
     records: list[DatasetRecord] = []
     for split, data in splits.items():
         title = "-".join(part for part in (Path(source).name, split) if part)
@@ -55,7 +70,7 @@ def read(
             place = f"{source}: {split} row {number}" if split else f"{source}: row {number}"
             with row_at(place):
                 name = f"{title}-{number}"
-                example = read_example(row, columns, default_id=name, rationale_format=rationale_format)
+                example = read_example(row, reading, default_id=name, place=place)
                 given_split = optional(row, columns.split) or split or None
                 row_split = None if given_split is None else split_name(given_split)
                 records.append(DatasetRecord(place, row_split, example))
@@ -134,7 +149,8 @@ def _used_columns(source: str | Path, data: Dataset, columns: Columns) -> list[s
     """The columns to read; others may be images or audio, which are slow to decode."""
     present = data.column_names
     texts = column_names(columns.text, present)
-    for name in (*texts, columns.label):
+    labels = column_names(columns.label, present)
+    for name in (*texts, *labels):
         if name not in present:
             raise UserError(f"{source}: {unknown('column', name, present)}")
     check_columns(Path(source), columns, present)
@@ -145,4 +161,4 @@ def _used_columns(source: str | Path, data: Dataset, columns: Columns) -> list[s
         columns.choices,
         columns.groups,
     )
-    return [*dict.fromkeys((*texts, columns.label, *(name for name in others if name in present)))]
+    return [*dict.fromkeys((*texts, *labels, *(name for name in others if name in present)))]

@@ -9,16 +9,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from unirex.data.annotators import AnnotatorAnswer, agree, check_aggregation
 from unirex.data.example import CharSpan, Label
 from unirex.data.formats.annotation import (
-    Aggregation,
-    AnnotatorAnswer,
     Offsets,
     Unit,
-    agree,
     annotated_record,
     char_spans,
-    check_aggregation,
     check_offsets,
     unit_matters,
 )
@@ -35,7 +32,7 @@ HTML_MARKS = ("hypertextlabels", "paragraphlabels")  # result types whose offset
 
 
 def read(
-    path: Path, *, columns: Columns, annotators: Aggregation = "union", offsets: Offsets = "auto"
+    path: Path, *, columns: Columns, annotators: str = "union", offsets: Offsets = "auto"
 ) -> list[DatasetRecord]:
     """All annotated tasks of an export, in file order."""
     check_file(path, suffixes=(".json",))
@@ -117,7 +114,7 @@ class Project:
     """The settings for reading the tasks of an export."""
 
     columns: Columns
-    annotators: Aggregation
+    annotators: str
     offsets: Offsets
     marking: frozenset[str]  # names of the tags whose results are marks
     choosing: frozenset[str]  # and of those whose results are the class; empty: it is a column of the data

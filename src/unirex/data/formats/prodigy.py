@@ -29,14 +29,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from unirex.data.annotators import AnnotatorAnswer, agree, check_aggregation
 from unirex.data.example import CharSpan, Label
-from unirex.data.formats.annotation import (
-    Aggregation,
-    AnnotatorAnswer,
-    agree,
-    annotated_record,
-    check_aggregation,
-)
+from unirex.data.formats.annotation import annotated_record
 from unirex.data.formats.table import Columns, DatasetRecord, column_names, optional, required
 from unirex.data.rationales import merge, parse_rationale
 from unirex.data.rows import TableRow, read_rows
@@ -61,7 +56,7 @@ class ProdigyAnswer:
     marks: tuple[CharSpan, ...] | None = None
 
 
-def read(path: Path, *, columns: Columns, annotators: Aggregation = "union") -> list[DatasetRecord]:
+def read(path: Path, *, columns: Columns, annotators: str = "union") -> list[DatasetRecord]:
     """All texts of an export that have an answer, in the order of their first lines."""
     check_file(path, suffixes=(".jsonl", ".ndjson"))
     check_aggregation(annotators)
@@ -139,7 +134,7 @@ def _record(
     group: Sequence[ProdigyAnswer],
     columns: Columns,
     opposite: Mapping[Label, Label],
-    how: Aggregation,
+    how: str,
     name: str,
 ) -> Iterator[DatasetRecord]:
     """The record of a text; none if no line says anything about it."""

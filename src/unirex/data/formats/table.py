@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+import logging
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from reprlib import repr as short
+from typing import Any
 
+from unirex.data.annotators import AnnotatorAnswer, Consensus, agree, check_aggregation
 from unirex.data.example import SPLIT_NAMES, Example, Label, Rationale, choice_label
-from unirex.data.rationales import RationaleFormat, parse_columns, parse_segments
-from unirex.data.rows import READERS, TABLES, TableRow, read_rows
+from unirex.data.rationales import (
+    TAG,
+    Marks,
+    RationaleFormat,
+    decide_marks,
+    parse_columns,
+    parse_marks,
+    parse_segments,
+    read_tags,
+)
+from unirex.data.rows import READERS, TABLES, TableRow, file_kind, read_rows
 from unirex.data.split import SPLIT_ALIASES, split_name
 from unirex.data.validate import (
     check_file,
@@ -18,10 +31,16 @@ from unirex.data.validate import (
     check_label,
     check_labels,
     check_text,
+    collecting,
+    is_collecting,
     is_missing,
+    remark,
     row_at,
+    tolerating,
 )
 from unirex.errors import UserError, unknown
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +48,8 @@ class Columns:
     """Column names by role; an empty name says that an optional column is not used.
 
     `text` may name several columns, which become the segments in that order: "premise,hypothesis". So may
-    `rationale`, one for each segment. `choices` holds lists of texts to choose from, `groups` lists of the
+    `rationale`, one for each segment, or for a single text one for each person who marked it; `label` may
+    name a column for each person too. `choices` holds lists of texts to choose from, `groups` lists of the
     rationales that `rationale` merges, as character spans.
     """
 
@@ -42,6 +62,15 @@ class Columns:
     groups: str = "groups"
 
 
+def as_columns(given: Mapping[str, str] | None) -> Columns:
+    """`Columns` from column names by role."""
+    roles = [field.name for field in fields(Columns)]
+    for role in given or {}:
+        if role not in roles:
+            raise unknown("column role", role, roles)
+    return Columns(**(given or {}))
+
+
 @dataclass(frozen=True, slots=True)
 class DatasetRecord:
     """One example of a data file, the place it was read from, and the split it names, if any."""
@@ -51,13 +80,31 @@ class DatasetRecord:
     example: Example
 
 
-def read(path: Path, *, columns: Columns, rationale_format: RationaleFormat) -> list[DatasetRecord]:
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How the rows of a file become examples."""
+
+    columns: Columns = field(default_factory=Columns)
+    marks: Marks = field(default_factory=Marks)
+    annotators: str = "union"
+    guessed: bool = False  # nobody said how the marks are written
+    labelled: bool = True  # False: inputs to predict, whose labels are optional
+
+
+def read(
+    path: Path, *, columns: Columns, rationale_format: RationaleFormat, annotators: str = "union"
+) -> list[DatasetRecord]:
     """All examples of a file, or of a folder that has a file for each split."""
+    options: dict[str, Any] = {
+        "columns": columns,
+        "rationale_format": rationale_format,
+        "annotators": annotators,
+    }
     if not path.is_dir():
-        return read_records(path, columns=columns, rationale_format=rationale_format)
+        return read_records(path, **options)
     records: list[DatasetRecord] = []
     for split, file in _split_files(path).items():
-        for record in read_records(file, columns=columns, rationale_format=rationale_format):
+        for record in read_records(file, **options):
             with row_at(record.place):
                 if record.split not in (None, split):
                     raise UserError(f"split '{record.split}' in a file of {split}; move the row")
@@ -69,8 +116,8 @@ def _split_files(folder: Path) -> dict[str, Path]:
     """The file of each split in a folder: one each, all in the same format."""
     files: dict[str, Path] = {}
     for path in sorted(folder.iterdir()):
-        split = SPLIT_ALIASES.get(path.stem.casefold())
-        if split is None or path.suffix.lower() not in TABLES or path.is_dir():
+        split = SPLIT_ALIASES.get(path.name.partition(".")[0].casefold())
+        if split is None or file_kind(path) not in TABLES or path.is_dir():
             continue
         if split in files:
             raise UserError(f"{folder}: {files[split].name} and {path.name} are both {split}; keep one")
@@ -78,17 +125,23 @@ def _split_files(folder: Path) -> dict[str, Path]:
     if "train" not in files:
         raise UserError(f"{folder}: no train file; name one train.jsonl (or {', '.join(TABLES[1:])})")
     # CSV labels are always text and JSON labels may not be, so mixed files might not agree on the classes.
-    if len({READERS[path.suffix.lower()] for path in files.values()}) > 1:
+    if len({READERS[file_kind(path)] for path in files.values()}) > 1:
         listed = ", ".join(path.name for path in files.values())
         raise UserError(f"{folder}: files of different kinds ({listed}); write them all as one kind")
     return {name: files[name] for name in SPLIT_NAMES if name in files}
 
 
 def read_records(
-    path: str | Path, *, columns: Columns | None = None, rationale_format: RationaleFormat = "auto"
+    path: str | Path,
+    *,
+    columns: Columns | None = None,
+    rationale_format: RationaleFormat = "auto",
+    annotators: str = "union",
 ) -> list[DatasetRecord]:
     """All examples of a file, in file order, each with its place."""
-    records = list(stream_records(path, columns=columns, rationale_format=rationale_format))
+    records = list(
+        stream_records(path, columns=columns, rationale_format=rationale_format, annotators=annotators)
+    )
     check_ids((record.place, record.example.id) for record in records)
     check_labels((record.place, record.example.label) for record in records)
     check_shapes(records)
@@ -112,15 +165,65 @@ def check_shapes(records: Sequence[DatasetRecord]) -> None:
 
 
 def stream_records(
-    path: str | Path, *, columns: Columns | None = None, rationale_format: RationaleFormat = "auto"
+    path: str | Path,
+    *,
+    columns: Columns | None = None,
+    rationale_format: RationaleFormat = "auto",
+    annotators: str = "union",
 ) -> Iterator[DatasetRecord]:
     """The records of `read_records`, one at a time, however long the file is.
 
-    Checks that need all rows are left to `unirex data check`: repeated ids, rows of different shapes.
+    A file with marks is read twice: how they are written is decided from all of them. Checks that need all
+    rows are left to `unirex data check`: repeated ids, rows of different shapes.
     """
     path, columns = Path(path), columns or Columns()
     check_file(path, suffixes=TABLES)  # now, not on the first iteration
-    return _stream(path, columns, rationale_format, labelled=True)
+    check_aggregation(annotators)
+    marks = decided(path, lambda: (row for _, row in read_rows(path)), columns, rationale_format)
+    return _stream(path, Reading(columns, marks, annotators, guessed=rationale_format == "auto"))
+
+
+def decided(
+    source: object,
+    rows: Callable[[], Iterable[TableRow]],
+    columns: Columns,
+    format: RationaleFormat,  # noqa: A002
+) -> Marks:
+    """How the rows of a source write their marks, decided from all of them and told."""
+    if format == "tags":
+        return Marks(format)
+    marks = Marks(format)
+    with suppress(UserError), tolerating("stop"), collecting():  # mistakes are left for the reader to report
+        marks = decide_marks(_marked_values(rows(), columns), format=format)
+        if marks == Marks():  # no row has marks beside its text
+            tagged = [bool(TAG.search(text)) for row in rows() for text in _plain_texts(row, columns)]
+            marks = Marks("tags") if sum(tagged) * 2 > len(tagged) else marks
+    if marks not in (Marks(format), Marks("characters")):  # spans cannot be mistaken for anything else
+        log.warning("%s: marks are read as %s; if they are not, say rationale_format", source, marks)
+    return marks
+
+
+def _marked_values(rows: Iterable[TableRow], columns: Columns) -> Iterator[tuple[object, str]]:
+    """Every value that marks a text, with the text."""
+    for row in rows:
+        texts = _plain_texts(row, columns)
+        marked = [optional(row, name) for name in column_names(columns.rationale, row)]
+        if len(texts) == 1:
+            yield from ((value, texts[0]) for value in marked if value is not None)
+            continue
+        value = marked[0] if len(marked) == 1 else marked
+        with suppress(ValueError, RecursionError):
+            value = json.loads(value) if isinstance(value, str) else value
+        if isinstance(value, Mapping):
+            value = [value.get(name) for name in column_names(columns.text, row)]
+        if isinstance(value, list | tuple) and len(value) == len(texts):
+            yield from ((part, text) for part, text in zip(value, texts, strict=True) if part is not None)
+
+
+def _plain_texts(row: TableRow, columns: Columns) -> list[str]:
+    """The texts of a row; not checked."""
+    values = (row.get(name) for name in column_names(columns.text, row))
+    return [value if isinstance(value, str) else "" for value in values]
 
 
 def read_inputs(path: str | Path, *, columns: Columns | None = None) -> Iterator[DatasetRecord]:
@@ -131,18 +234,17 @@ def read_inputs(path: str | Path, *, columns: Columns | None = None) -> Iterator
     """
     path, columns = Path(path), columns or Columns()
     check_file(path, suffixes=tuple(READERS))  # now, not on the first iteration
-    if path.suffix.lower() == ".txt":
+    if file_kind(path) == ".txt":
         if len(column_names(columns.text, ())) > 1:
             raise UserError(f"{path}: has no columns, but '{columns.text}' are asked for; write a table")
         columns = Columns()
-    return _stream(path, columns, "auto", labelled=False)
+    return _stream(path, Reading(columns, labelled=False))
 
 
-def _stream(
-    path: Path, columns: Columns, rationale_format: RationaleFormat, *, labelled: bool
-) -> Iterator[DatasetRecord]:
-    """The records of a dataset (`labelled`), or of inputs to predict, which have no splits."""
-    columns_vary = path.suffix.lower() in (".jsonl", ".ndjson")
+def _stream(path: Path, reading: Reading) -> Iterator[DatasetRecord]:
+    """The records of a dataset, or of inputs to predict, which have no splits."""
+    columns, labelled = reading.columns, reading.labelled
+    columns_vary = file_kind(path) in (".jsonl", ".ndjson", ".json")
     present: dict[str, None] = {}  # an ordered set of the columns seen
     for number, (place, row) in enumerate(read_rows(path), 1):
         present.update(dict.fromkeys(row))
@@ -150,21 +252,19 @@ def _stream(
             check_columns(path, columns, present)
         with row_at(place):
             name = f"{path.stem}-{number}" if labelled else place
-            example = read_example(
-                row, columns, default_id=name, rationale_format=rationale_format, labelled=labelled
-            )
+            example = read_example(row, reading, default_id=name, place=place)
             yield DatasetRecord(place, row_split(row, columns) if labelled else None, example)
     if labelled:
         check_columns(path, columns, present)
 
 
-def check_columns(path: Path, columns: Columns, present: Collection[str]) -> None:
+def check_columns(place: object, columns: Columns, present: Collection[str]) -> None:
     """A column that the user named must be present; a default one may be absent."""
-    for field in fields(Columns):
-        given = getattr(columns, field.name)
-        for name in column_names(given, present) if given and given != field.default else ():
+    for role in fields(Columns):
+        given = getattr(columns, role.name)
+        for name in column_names(given, present) if given and given != role.default else ():
             if name not in present:
-                raise UserError(f"{path}: {unknown('column', name, present)}")
+                raise UserError(f"{place}: {unknown('column', name, present)}")
 
 
 def column_names(given: str, present: Collection[str]) -> tuple[str, ...]:
@@ -200,30 +300,63 @@ def row_split(row: TableRow, columns: Columns) -> str | None:
     return None if split is None else split_name(split)
 
 
-def read_example(
-    row: TableRow,
-    columns: Columns,
-    *,
-    default_id: str,
-    rationale_format: RationaleFormat = "auto",
-    labelled: bool = True,
-) -> Example:
-    """The example of a row; with `labelled` false its label is optional."""
+def read_example(row: TableRow, reading: Reading, *, default_id: str, place: str = "") -> Example:
+    """The example of a row."""
+    columns = reading.columns
     texts = _texts(row, column_names(columns.text, row))
     choices = parse_choices(optional(row, columns.choices), column=columns.choices)
     given_id = optional(row, columns.id)
-    label = None
-    if labelled or optional(row, columns.label) is not None:
-        label = check_label(required(row, columns.label), column=columns.label)
-        label = label if choices is None else resolve_choice(label, choices, column=columns.label)
+    if reading.marks.format == "tags":
+        read = {name: read_tags(text) for name, text in texts.items()}
+        texts = {name: text for name, (text, _) in read.items()}
+        marked: tuple[Rationale, ...] = (tuple(spans for _, spans in read.values()),)
+    else:
+        marked = _markings(row, reading, texts)
+        _note_other_reading(row, reading, texts, marked, place)
+    votes = _votes(row, reading, choices)
+    label, rationale, people = _agreed(votes, marked, reading, tuple(texts.values()), place)
     return Example(
         id=default_id if given_id is None else str(given_id),
         segments=tuple(texts.values()),
         label=label,
-        rationale=_rationale(row, columns, texts, rationale_format),
+        rationale=rationale,
         choices=choices,
-        groups=_groups(optional(row, columns.groups), texts),
+        groups=_groups(optional(row, columns.groups), texts) or people,
     )
+
+
+def _votes(row: TableRow, reading: Reading, choices: Sequence[str] | None) -> list[Label]:
+    """The label of a row, or what several people said, each in a column."""
+    columns = reading.columns
+    names = column_names(columns.label, row)
+    if not reading.labelled and all(optional(row, name) is None for name in names):
+        return []
+    given = [required(row, name) for name in names]
+    if len(names) > 1:
+        given = [value for value in given if not is_missing(value)] or [None]
+    labels = [check_label(value, column=columns.label) for value in given]
+    if choices is None:
+        return labels
+    return [resolve_choice(label, choices, column=columns.label) for label in labels]
+
+
+def _agreed(
+    votes: Sequence[Label],
+    marked: Sequence[Rationale],
+    reading: Reading,
+    segments: Sequence[str],
+    place: str,
+) -> Consensus:
+    """The label most people gave and the marks of those who gave it, as far as it is known who did."""
+    if len(votes) < 2 and len(marked) < 2:
+        return Consensus(next(iter(votes), None), next(iter(marked), None), ())
+    known = len(votes) == len(marked)  # then the first label and the first marks are of one person
+    answers = [AnnotatorAnswer(f"person {number}", label) for number, label in enumerate(votes, 1)]
+    if known:
+        answers = [replace(answer, marking=one) for answer, one in zip(answers, marked, strict=True)]
+    else:
+        answers += [AnnotatorAnswer(f"person {number}", marking=one) for number, one in enumerate(marked, 1)]
+    return agree(answers, how=reading.annotators, segments=segments, place=place)
 
 
 def _texts(row: TableRow, columns: Sequence[str]) -> dict[str, str]:
@@ -238,18 +371,36 @@ def _texts(row: TableRow, columns: Sequence[str]) -> dict[str, str]:
     return texts
 
 
-def _rationale(
-    row: TableRow, columns: Columns, texts: Mapping[str, str], rationale_format: RationaleFormat
-) -> Rationale | None:
-    marked = column_names(columns.rationale, row)
-    if len(marked) == 1:
-        return parse_segments(optional(row, marked[0]), texts, format=rationale_format)
-    if len(marked) != len(texts):
+def _markings(row: TableRow, reading: Reading, texts: Mapping[str, str]) -> tuple[Rationale, ...]:
+    """What each person marked: one column, or for one text a column for each person."""
+    names, marks = column_names(reading.columns.rationale, row), reading.marks
+    if len(texts) == 1 or len(names) == 1:
+        values = (optional(row, name) for name in names)
+        return tuple(one for value in values for one in parse_marks(value, texts, marks))
+    if len(names) != len(texts):
         raise UserError(
-            f"{len(marked)} rationale columns ({', '.join(marked)}) for {len(texts)} of text "
+            f"{len(names)} rationale columns ({', '.join(names)}) for {len(texts)} of text "
             f"({', '.join(texts)}); name one for each, or one for all"
         )
-    return parse_columns([optional(row, name) for name in marked], texts, format=rationale_format)
+    found = parse_columns([optional(row, name) for name in names], texts, format=marks.format)
+    return () if found is None else (found,)
+
+
+def _note_other_reading(
+    row: TableRow, reading: Reading, texts: Mapping[str, str], marked: Sequence[Rationale], place: str
+) -> None:
+    """For `unirex data check`: say that a value alone would have been read otherwise."""
+    guessed = reading.guessed and reading.marks in (Marks("flags"), Marks("words"))
+    if not (guessed and marked and len(texts) == 1 and is_collecting()):
+        return
+    value = optional(row, reading.columns.rationale)
+    with suppress(UserError):
+        if parse_segments(value, texts) != marked[0]:
+            remark(
+                place,
+                f"rationale {short(value)} is read as {reading.marks}, as in other rows; alone it could be "
+                "something else: say --rationale_format",
+            )
 
 
 def _groups(value: object, texts: Mapping[str, str]) -> tuple[Rationale, ...]:
