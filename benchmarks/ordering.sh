@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Faithful and plausible at once: slm-fpo with its defaults beside a plain classifier, three seeds on SST test, and
-# once on Movies. The result is docs/results/ordering.md.
+# once on Movies.
 #   UNIREX_DATA=data benchmarks/ordering.sh runs/ordering
 # What is finished is not done again.
 set -euo pipefail
