@@ -266,8 +266,8 @@ def test_rows_that_cannot_be_trained_on(capsys, tmp_path, case):
 
 
 def test_bytes_that_are_not_utf8(capsys, tmp_path):
-    (tmp_path / "d.csv").write_bytes(b"text,label\nfine,pos\ncaf\xe9,neg\n")
-    assert "d.csv:3" in fails(capsys, *TRAIN, "--data", tmp_path / "d.csv")
+    (tmp_path / "d.jsonl").write_bytes(b'{"text": "a", "label": 1}\n{"text": "caf\xe9", "label": 2}\n')
+    assert "d.jsonl:2" in fails(capsys, *TRAIN, "--data", tmp_path / "d.jsonl")
 
 
 def test_config_key_with_a_typo(capsys, tmp_path, reviews):

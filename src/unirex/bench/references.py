@@ -137,6 +137,7 @@ class NaiveModel(nn.Module):
         scores, full = self.scores(ids, seen), cross_entropy(seen)
         views = list(self.views(scores, seen, batch.selectable))
         step = SimpleNamespace(  # what the objectives ask of a `Step`
+            progress=1.0,
             batch=batch,
             marks=scores,
             task_loss=full,
