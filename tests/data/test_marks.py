@@ -143,3 +143,15 @@ def test_bad_rows_stop_are_skipped_or_clipped(tmp_path, caplog):
     assert "3 bad rows skipped; the first:" in caplog.text
     with pytest.raises(UserError, match="unknown way to handle bad rows 'ignore'"):
         load_dataset(mixed, on_error="ignore")
+
+
+def test_what_was_clipped_or_skipped_is_not_served_to_those_who_want_an_error(tmp_path, monkeypatch):
+    """A set of this size is cached; its key does not say what became of bad rows."""
+    monkeypatch.setenv("UNIREX_CACHE", str(tmp_path / "cache"))
+    many = [{"text": f"text {n}", "label": "ab"[n % 2], "rationale": [[0, 4]]} for n in range(1200)]
+    many[7]["rationale"] = [[0, 99]]
+    path = write_rows(tmp_path / "many.jsonl", many)
+    for on_error, texts in (("clip", 1200), ("skip", 1199)):
+        assert sum(map(len, load_dataset(path, on_error=on_error).values())) == texts
+    with pytest.raises(UserError, match=r"many.jsonl:8: rationale span \[0, 99\] is outside"):
+        load_dataset(path)

@@ -83,6 +83,8 @@ def test_examples_pass_as_they_are():
     data = load_dataset([replace(one, id=f"{one.id}{n}") for one in given for n in range(10)])
     assert len(data["train"]) == 16
     assert load_dataset(data) is data
+    with pytest.raises(UserError, match="columns: the data is read already"):
+        load_dataset(data, columns={"text": "review"})
 
 
 def test_texts_of_a_frame_need_no_label():

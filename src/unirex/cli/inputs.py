@@ -6,7 +6,8 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from contextlib import contextmanager
 from itertools import islice
 from math import isfinite
 from pathlib import Path
@@ -16,10 +17,10 @@ from jsonargparse import ArgumentParser, Namespace
 
 from unirex.data.example import Example, Label, Splits
 from unirex.data.formats import Format
-from unirex.data.load import DATASETS, load_dataset, load_records, stream_records
+from unirex.data.load import DATASETS, load_dataset, load_records, stream_records, tell_tolerated
 from unirex.data.rationales import RationaleFormat
 from unirex.data.rows import estimate_row_count
-from unirex.data.validate import OnError
+from unirex.data.validate import OnError, tolerating
 from unirex.errors import UserError
 from unirex.extractors import extractor_name
 from unirex.files import write_file
@@ -148,17 +149,26 @@ def read_dataset(source: str, options: Namespace, *, seed: int) -> Splits:
     for name in options.data_options:
         if name in settings or name == "seed":
             raise UserError(f"data_options.{name}: '{name}' is an option of its own.")
-    data = load_dataset(source, seed=seed, **settings, **options.data_options)
-    if data.skipped:
+    with listing_skipped(source, options):
+        return load_dataset(source, seed=seed, **settings, **options.data_options)
+
+
+@contextmanager
+def listing_skipped(source: str, options: Namespace) -> Iterator[None]:
+    """Read inside as `--on_error` says; rows that are skipped are listed in a file."""
+    with tolerating(options.on_error) as problems:
+        yield
+    tell_tolerated(source, problems)
+    if problems.skipped:
         listed = Path(f"{Path(source).name}.skipped.txt")
-        write_file(listed, "".join(f"{problem}\n" for problem in data.skipped))
+        write_file(listed, "".join(f"{problem}\n" for problem in problems.skipped))
         print(f"unirex: the bad rows that were skipped are listed in {listed}", file=sys.stderr)
-    return data
 
 
 def reading_settings(options: Namespace) -> dict[str, Any]:
-    """The reading options without `data_options`, which are passed on one by one."""
-    return {name: options[name] for name in defaults_of(reading_options) if name != "data_options"}
+    """The reading options but for `data_options`, passed on one by one, and `on_error`, see above."""
+    others = ("data_options", "on_error")
+    return {name: options[name] for name in defaults_of(reading_options) if name not in others}
 
 
 def typed_dataset_options(options: Namespace) -> str:
@@ -176,10 +186,13 @@ def selected_examples(options: Namespace) -> Iterable[Example]:
     if options.data not in DATASETS and (options.split == "all" or path.is_file()):
         settings = reading_settings(options)
         del settings["root"]
-        if options.split == "all":
+        if options.split == "all" and options.on_error == "stop":
             stream = stream_records(options.data, **settings, **options.data_options)
             return (record.example for record in stream)
-        records = load_records(options.data, **settings, **options.data_options)
+        with listing_skipped(options.data, options):
+            records = load_records(options.data, **settings, **options.data_options)
+        if options.split == "all":
+            return [record.example for record in records]
         if {record.split for record in records} == {options.split}:
             return [record.example for record in records]  # a file of nothing but test texts
     data = read_dataset(options.data, options, seed=options.data_seed)

@@ -22,7 +22,7 @@ from unirex.data.formats import (
 from unirex.data.formats import table as tabular
 from unirex.data.formats.table import Columns, DatasetRecord, as_columns, check_shapes
 from unirex.data.rationales import RationaleFormat
-from unirex.data.rows import TABLES, file_kind
+from unirex.data.rows import TABLES
 from unirex.data.split import carve_dev, stratified_split
 from unirex.data.store import cached
 from unirex.data.validate import (
@@ -36,6 +36,7 @@ from unirex.data.validate import (
     check_splits,
     check_train,
     exists,
+    file_kind,
     is_collecting,
     label_order,
     row_at,
@@ -89,6 +90,10 @@ def load_dataset(
     settings = _settings(columns, rationale_format, annotators)
     given = {**non_default(settings), **options}
     if isinstance(source, Splits):
+        if given or format != "auto":
+            raise UserError(
+                f"{', '.join(given) or 'format'}: the data is read already; give it where it is read"
+            )
         return source
     if not isinstance(source, str | Path):
         if format != "auto" or options:
@@ -123,15 +128,11 @@ def load_records(
     columns: Mapping[str, str] | None = None,
     rationale_format: RationaleFormat = "auto",
     annotators: str = "union",
-    on_error: OnError = "stop",
     **options: Any,
 ) -> list[DatasetRecord]:
     """Every example of a file or folder with its place and the split it names; nothing is split."""
     settings = _settings(columns, rationale_format, annotators)
-    with tolerating(on_error) as problems:
-        records = _read_records(source, _resolve_format(source, format), settings, options)
-    tell_tolerated(source, problems)
-    return records
+    return _read_records(source, _resolve_format(source, format), settings, options)
 
 
 def stream_records(
@@ -141,20 +142,11 @@ def stream_records(
     columns: Mapping[str, str] | None = None,
     rationale_format: RationaleFormat = "auto",
     annotators: str = "union",
-    on_error: OnError = "stop",
     **options: Any,
 ) -> Iterator[DatasetRecord]:
-    """As `load_records`, but a table in a single file is streamed, however long it is.
-
-    Where bad rows do not end the reading, all records are read first.
-    """
+    """As `load_records`, but a table in a single file is streamed, however long it is."""
     name = _resolve_format(source, format)
     settings = _settings(columns, rationale_format, annotators)
-    if on_error != "stop":
-        with tolerating(on_error) as problems:
-            records = _read_records(source, name, settings, options)
-        tell_tolerated(source, problems)
-        return iter(records)
     if name == "table" and Path(source).is_file():
         return tabular.stream_records(source, **settings_for(name, settings, options))
     return iter(_read_records(source, name, settings, options))

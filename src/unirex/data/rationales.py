@@ -40,7 +40,7 @@ class Marks(NamedTuple):
 
     def __str__(self) -> str:
         people = ", a list of them for each person" if self.several else ""
-        return f"{FORMATS.get(self.format, 'told from each value')}{people}"
+        return f"{FORMATS.get(self.format, 'decided for each value')}{people}"
 
 
 def words(text: str) -> list[CharSpan]:
@@ -231,7 +231,7 @@ def _candidates(given: Sequence[object]) -> Iterator[Marks]:
 def _fits(given: Sequence[Any], text: str, marks: Marks) -> bool:
     for value in given if marks.several else [given]:
         if marks.format == "offsets" and value and len(merge((at, at + 1) for at in value)) * 2 > len(value):
-            return False  # single characters here and there: nobody marks so
+            return False  # single characters here and there are no marks of a person
         try:
             parse_rationale(value, text, format=marks.format)
         except UserError:

@@ -19,7 +19,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO, TypeVar, cast
 
-from unirex.data.validate import row_at
+from unirex.data.validate import file_kind, row_at
 from unirex.errors import UserError, one_line
 
 log = logging.getLogger(__name__)
@@ -33,16 +33,6 @@ PlacedRow = tuple[str, dict[str, object]]  # where the row is ("file:line" or "f
 def read_rows(path: Path) -> Iterator[PlacedRow]:
     """Rows of a file in any format of READERS, one at a time; an empty file is an error."""
     return nonempty(READERS[file_kind(path)](path), path, unit="row")
-
-
-def file_kind(path: Path) -> str:
-    """The suffix that says what is in a file: `.csv` of `Reviews.CSV.gz`.
-
-    >>> file_kind(Path("Reviews.CSV.gz")), file_kind(Path("a.b.txt")), file_kind(Path("x.gz"))
-    ('.csv', '.txt', '.gz')
-    """
-    inner = Path(path.stem).suffix if path.suffix.lower() == ".gz" else ""
-    return (inner or path.suffix).lower()
 
 
 def open_bytes(path: Path) -> BinaryIO:
@@ -184,19 +174,22 @@ def json_object(line: str) -> dict[str, object]:
     return row
 
 
-def json_array_rows(path: Path) -> Iterator[PlacedRow]:
-    """The objects in a JSON array, which is read as a whole."""
+def read_json(path: Path) -> object:
+    """What a JSON file holds."""
     try:
-        with open_bytes(path) as file:
-            found = json.loads(file.read())
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path}: not UTF-8 at byte {error.start}; save the file as UTF-8") from None
+        return json.loads("".join(read_lines(path)))
     except json.JSONDecodeError as error:
-        raise UserError(
-            f"{path}:{error.lineno}: malformed JSON at column {error.colno}: {error.msg}"
-        ) from None
+        place = f"{path}:{error.lineno}"
+        raise UserError(f"{place}: malformed JSON at column {error.colno}: {error.msg}") from None
+    except UserError:
+        raise  # of the lines; it is a ValueError, too
     except (ValueError, RecursionError) as error:
         raise UserError(f"{path}: unreadable JSON: {error}") from None
+
+
+def json_array_rows(path: Path) -> Iterator[PlacedRow]:
+    """The objects in a JSON array, which is read as a whole."""
+    found = read_json(path)
     if not isinstance(found, list):
         raise UserError(f'{path}: not a list of objects like [{{"text": "...", "label": "..."}}]')
     for number, row in enumerate(found, 1):

@@ -21,7 +21,7 @@ from unirex.data.cache import (
     json_digest,
 )
 from unirex.data.example import DatasetInfo, Example, Rationale, Splits
-from unirex.data.validate import is_collecting
+from unirex.data.validate import is_tolerant
 from unirex.errors import UserError
 from unirex.files import replace_file, write_file
 
@@ -64,7 +64,7 @@ def cached(build: Callable[[], Splits], *, sources: Sequence[Path], settings: Ma
 def _usable_folder(sources: Sequence[Path]) -> Path | None:
     """The cache folder, unless the result may be incomplete or its sources cannot be read twice."""
     folder = cache_folder()
-    if folder is None or is_collecting():  # bad rows are being skipped
+    if folder is None or is_tolerant():  # bad rows are being skipped
         return None
     try:
         for source in sources:

@@ -77,7 +77,10 @@ def tolerating(on_error: str) -> Iterator[Problems]:
             yield problems
         return
     problems = Problems()
-    token = _CLIPPING.set(problems if on_error == "clip" else None)
+    if on_error == "stop":
+        yield problems
+        return
+    token = _CLIPPING.set(problems)
     try:
         yield problems
     finally:
@@ -87,9 +90,15 @@ def tolerating(on_error: str) -> Iterator[Problems]:
 def count_clipped() -> bool:
     """Whether a mark outside its text is to be cut; if so, it is counted."""
     problems = _CLIPPING.get()
-    if problems is not None:
-        problems.clipped += 1
-    return problems is not None
+    if problems is None or is_collecting():
+        return False
+    problems.clipped += 1
+    return True
+
+
+def is_tolerant() -> bool:
+    """Whether bad rows are skipped or their marks are cut, so that the data may differ from the file."""
+    return is_collecting() or _CLIPPING.get() is not None
 
 
 class row_at:  # noqa: N801  used like the function `at`; a class for speed, as it is entered for each row
@@ -136,6 +145,16 @@ def remark(place: object, fault: str) -> None:
         problems.append(f"{place}: {fault}")
 
 
+def file_kind(path: Path) -> str:
+    """The suffix that says what is in a file: `.csv` of `Reviews.CSV.gz`.
+
+    >>> file_kind(Path("Reviews.CSV.gz")), file_kind(Path("a.b.txt")), file_kind(Path("x.gz"))
+    ('.csv', '.txt', '.gz')
+    """
+    inner = Path(path.stem).suffix if path.suffix.lower() == ".gz" else ""
+    return (inner or path.suffix).lower()
+
+
 def check_file(path: Path, *, suffixes: Collection[str]) -> None:
     """Raise a `UserError` unless the path is a file with one of the suffixes."""
     if not exists(path):
@@ -147,8 +166,7 @@ def check_file(path: Path, *, suffixes: Collection[str]) -> None:
         raise UserError(f"{path}: no such file; {hint}")
     if path.is_dir():
         raise UserError(f"{path}: is a folder; give a file in it ({', '.join(suffixes)})")
-    inner = Path(path.stem).suffix.lower() if path.suffix.lower() == ".gz" else ""
-    if path.suffix.lower() not in suffixes and inner not in suffixes:
+    if file_kind(path) not in suffixes:
         raise UserError(f"{path}: unsupported suffix '{path.suffix}'; supported: {', '.join(suffixes)}")
 
 

@@ -12,8 +12,8 @@ from types import ModuleType
 from typing import Any, Literal
 
 from unirex.data.formats.table import Columns
-from unirex.data.rows import file_kind, open_bytes
-from unirex.data.validate import check_options, exists, option_names
+from unirex.data.rows import open_bytes
+from unirex.data.validate import check_options, exists, file_kind, option_names
 from unirex.errors import unknown
 
 Format = Literal["auto", "table", "eraser", "label-studio", "prodigy", "doccano", "huggingface"]

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unirex.data.annotators import check_aggregation
+from unirex.data.formats.objects import named_rows
 from unirex.data.formats.table import (
     Columns,
     DatasetRecord,
@@ -131,18 +132,9 @@ def _check_splits(source: str | Path, splits: Mapping[str, Dataset], columns: Co
 
 def _rows(source: str | Path, data: Dataset, columns: Columns) -> Iterator[dict[str, object]]:
     """The used columns of each row, read from disk one row at a time."""
-    from datasets import ClassLabel
-
-    classes = {name: kind.names for name, kind in data.features.items() if isinstance(kind, ClassLabel)}
     used = _used_columns(source, data, columns)
     with _library_errors(source, "cannot be read"):
-        for row in data.select_columns(used):
-            for column in classes.keys() & row.keys():
-                number, names = row[column], classes[column]
-                # -1 stands for a label that is not published.
-                known = isinstance(number, int) and 0 <= number < len(names)
-                row[column] = names[number] if known else None
-            yield row
+        yield from named_rows(data.select_columns(used))
 
 
 def _used_columns(source: str | Path, data: Dataset, columns: Columns) -> list[str]:

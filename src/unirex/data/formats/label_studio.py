@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -22,7 +21,7 @@ from unirex.data.formats.annotation import (
 from unirex.data.formats.label_studio_tasks import JsonDict, labeling_config, tasks
 from unirex.data.formats.table import Columns, DatasetRecord, column_names, required
 from unirex.data.rationales import merge
-from unirex.data.rows import read_lines
+from unirex.data.rows import read_json
 from unirex.data.validate import at, check_file, check_ids, check_label, check_text, remark, row_at
 from unirex.errors import UserError, unknown
 
@@ -53,14 +52,7 @@ def read(
 
 
 def _load(path: Path) -> list[object]:
-    try:
-        exported = json.loads("".join(read_lines(path)))
-    except json.JSONDecodeError as error:
-        raise UserError(
-            f"{path}:{error.lineno}: malformed JSON at column {error.colno}: {error.msg}"
-        ) from None
-    except (ValueError, RecursionError) as error:
-        raise UserError(f"{path}: unreadable JSON: {error}") from None
+    exported = read_json(path)
     if not isinstance(exported, list):
         raise UserError(f"{path}: not a list of tasks; export the project from Label Studio as JSON")
     if not exported:

@@ -1,7 +1,7 @@
 """Data in memory: pandas and Polars frames, Arrow tables, Hugging Face datasets, rows as dictionaries.
 
 A mapping of names to such data gives the splits: `{"train": frame, "test": other}`, or a `DatasetDict`.
-Nothing is imported for this: whoever has a frame has its library.
+None of these libraries is imported here: a frame comes with its library.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from unirex.data.formats.table import (
     read_example,
 )
 from unirex.data.rationales import RationaleFormat
-from unirex.data.rows import TableRow
 from unirex.data.split import split_name
 from unirex.data.validate import check_ids, check_labels, row_at
 from unirex.errors import UserError
@@ -96,7 +95,7 @@ def _rows(source: Any) -> Iterator[object]:
     elif library == "pyarrow":
         yield from source.to_pylist()
     elif library == "datasets":
-        yield from _dataset_rows(source)
+        yield from named_rows(source)
     elif isinstance(source, Iterable) and not isinstance(source, str | bytes | Mapping):
         yield from source
     else:
@@ -127,12 +126,14 @@ def _plain_row(row: Mapping[Any, Any]) -> dict[str, object]:
     return dict(zip(map(str, row), plain, strict=True))
 
 
-def _dataset_rows(source: Any) -> Iterator[TableRow]:
+def named_rows(dataset: Any) -> Iterator[dict[str, object]]:
     """The rows of a Hugging Face dataset, with the names of classes for their numbers."""
-    classes = {name: kind.names for name, kind in source.features.items() if hasattr(kind, "int2str")}
-    for row in source.with_format(None):
+    classes = {name: kind.names for name, kind in dataset.features.items() if hasattr(kind, "int2str")}
+    # Without format: a dataset may be set to give NumPy arrays or torch tensors.
+    for row in dataset.with_format(None):
         for column in classes.keys() & row.keys():
             number, names = row[column], classes[column]
+            # -1 stands for a label that is not published.
             row[column] = names[number] if isinstance(number, int) and 0 <= number < len(names) else None
         yield row
 

@@ -23,7 +23,7 @@ from unirex.data.rationales import (
     parse_segments,
     read_tags,
 )
-from unirex.data.rows import READERS, TABLES, TableRow, file_kind, read_rows
+from unirex.data.rows import READERS, TABLES, TableRow, read_rows
 from unirex.data.split import SPLIT_ALIASES, split_name
 from unirex.data.validate import (
     check_file,
@@ -32,11 +32,11 @@ from unirex.data.validate import (
     check_labels,
     check_text,
     collecting,
+    file_kind,
     is_collecting,
     is_missing,
     remark,
     row_at,
-    tolerating,
 )
 from unirex.errors import UserError, unknown
 
@@ -87,7 +87,7 @@ class Reading:
     columns: Columns = field(default_factory=Columns)
     marks: Marks = field(default_factory=Marks)
     annotators: str = "union"
-    guessed: bool = False  # nobody said how the marks are written
+    guessed: bool = False  # whether `marks` was decided from the rows
     labelled: bool = True  # False: inputs to predict, whose labels are optional
 
 
@@ -189,11 +189,11 @@ def decided(
     columns: Columns,
     format: RationaleFormat,  # noqa: A002
 ) -> Marks:
-    """How the rows of a source write their marks, decided from all of them and told."""
+    """How the rows of a source write their marks, decided from all of them; what was decided is logged."""
     if format == "tags":
         return Marks(format)
     marks = Marks(format)
-    with suppress(UserError), tolerating("stop"), collecting():  # mistakes are left for the reader to report
+    with suppress(UserError), collecting():  # mistakes are left for the reader to report
         marks = decide_marks(_marked_values(rows(), columns), format=format)
         if marks == Marks():  # no row has marks beside its text
             tagged = [bool(TAG.search(text)) for row in rows() for text in _plain_texts(row, columns)]
