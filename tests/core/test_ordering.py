@@ -149,7 +149,9 @@ def test_a_dial_that_does_not_exist_is_refused(encoders, dial):
 
 
 def test_the_order_can_be_left_to_the_head(encoders):
-    """With order_trains=head the same loss, and no gradient of it anywhere else."""
+    """With order_trains=head the same loss, and no gradient of it anywhere else; refused without an order."""
+    with pytest.raises(UserError, match="there is no order to learn"):
+        build(encoders, extractor_options={"order_trains": "head"})
     batch, losses = tiny.build_batch(encoders("bert")), []
     for trains in ("encoder", "head"):
         model = build(encoders, extractor_options={**ORDERED, "order_trains": trains})

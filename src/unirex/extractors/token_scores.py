@@ -59,6 +59,8 @@ class LearntScores(nn.Module):
         self.order, self.dial = order, check_dial(dial)
         if order_trains not in LEARNERS:
             raise unknown("order_trains", order_trains, LEARNERS)
+        if order_trains != "encoder" and not order:
+            raise UserError(f"order_trains {order_trains}: there is no order to learn; set order to true.")
         self.order_trains = order_trains
         self.scored_labels = classes if per_label else 1
         self.layers = check_layers(layers, encoder_config.num_hidden_layers + 1)
