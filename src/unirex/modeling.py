@@ -28,7 +28,7 @@ from unirex.models.encoders import (
     encoder_source,
     load_encoder,
     load_pretrained,
-    pooler_option,
+    new_encoder,
     quiet_transformers,
 )
 from unirex.models.task import Pass, TaskModel, checked_length
@@ -119,10 +119,8 @@ class RationaleModel(PreTrainedModel):
 
     def __init__(self, config: RationaleConfig) -> None:
         super().__init__(config)
-        pooler = pooler_option(config.encoder, pooler=config.pooling == "pooler")
-        encoder = AutoModel.from_config(config.encoder, **pooler)
         self.task = TaskModel(
-            encoder,
+            new_encoder(config.encoder, pooler=config.pooling == "pooler"),
             pooling=config.pooling,
             classes=1 if config.built_layout().choice else len(config.labels),
             window=config.max_length,

@@ -30,7 +30,14 @@ from unirex.extractors.token_scores import check_dial
 from unirex.files import Advance
 from unirex.modeling import RationaleConfig, RationaleModel
 from unirex.models.classifier import Classifier
-from unirex.models.encoders import PICKLES, check_complete, quiet_transformers
+from unirex.models.encoders import (
+    PICKLES,
+    SAFE,
+    check_complete,
+    check_files,
+    check_finite,
+    quiet_transformers,
+)
 from unirex.models.wrapping import wrap_classifier
 from unirex.select import SELECTORS
 
@@ -412,7 +419,7 @@ def saved_kind(path: str) -> str:
         if file.is_file():
             return str(json.loads(file.read_text("utf-8")).get("model_type"))
         with quiet_transformers():
-            return AutoConfig.from_pretrained(path, trust_remote_code=False).model_type
+            return AutoConfig.from_pretrained(path, **SAFE).model_type
     except (json.JSONDecodeError, UnicodeDecodeError, AttributeError) as error:
         raise UserError(f"{file}: not valid JSON ({one_line(error)}).") from error
     except (OSError, ValueError) as error:
@@ -445,13 +452,15 @@ def _load_trained(path: str) -> tuple[RationaleModel, PreTrainedTokenizerBase]:
     from safetensors import SafetensorError
     from transformers import AutoTokenizer
 
+    check_files(path)
     with quiet_transformers():
         try:
             model, info = RationaleModel.from_pretrained(path, use_safetensors=True, output_loading_info=True)
-            tokenizer = AutoTokenizer.from_pretrained(path)
+            tokenizer = AutoTokenizer.from_pretrained(path, **SAFE)
         except (OSError, ValueError, RuntimeError, SafetensorError) as error:
             raise UserError(f"{path}: could not be loaded as a unirex system: {one_line(error)}") from error
     check_complete(path, info)
+    check_finite(path, model)
     return model, tokenizer
 
 

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from unirex.encoding.batch import Batch
 from unirex.extractors.token_scores import LearntScores
-from unirex.models.encoders import pooler_option
+from unirex.models.encoders import new_encoder
 from unirex.models.task import Pass, encode, in_chunks, spread_layers
 
 
@@ -23,11 +23,8 @@ class OwnEncoder(nn.Module):
     layers = 1  # whose states are read: the last, or several; see `spread_layers`
 
     def __init__(self, encoder_config: Any) -> None:
-        from transformers import AutoModel
-
         super().__init__()
-        options = pooler_option(encoder_config, pooler=False)
-        self.encoder = AutoModel.from_config(encoder_config, **options)
+        self.encoder = new_encoder(encoder_config, pooler=False)
 
     def states(self, full: Pass, added: Tensor | None = None) -> Tensor:
         """Its states of every token [D, T, H]; a long text is read in the same windows as by the task model.

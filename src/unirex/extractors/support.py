@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from unirex.extractors import build_extractor
-from unirex.models.encoders import pooler_option
+from unirex.models.encoders import new_encoder
 from unirex.models.task import Pass, TaskModel
 
 
@@ -36,11 +36,8 @@ class Support(nn.Module):
         window: int = 1 << 30,
         stride: int | None = None,
     ) -> None:
-        from transformers import AutoModel
-
         super().__init__()
-        pooler = pooler_option(encoder_config, pooler=pooling == "pooler")
-        encoder = AutoModel.from_config(encoder_config, **pooler)
+        encoder = new_encoder(encoder_config, pooler=pooling == "pooler")
         self.task = TaskModel(encoder, pooling=pooling, classes=classes, window=window, stride=stride)
         self.attribution = build_extractor(attribution, encoder_config, dict(attribution_options or {}))
         self.requires_grad_(False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 ALIGNMENT = 64  # bytes: what torch gives new tensors on a CPU
 PICKLES = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt", ".joblib")
+SAFE: dict[str, Any] = {"trust_remote_code": False}  # code beside a model is never run, nor asked about
+INDEX = "model.safetensors.index.json"  # of weights in several files
 ENCODERS = {
     "minilm": "all-MiniLM-L6-v2: 6 layers, 384 wide, 512 positions, 22.7 M parameters (extra: minilm)",
 }
@@ -79,6 +82,7 @@ def load_encoder(name: str, *, pooler: bool) -> PreTrainedModel:
     options = pooler_option(config, pooler=pooler)
     encoder, info = load_pretrained(name, dtype="float32", output_loading_info=True, **options)
     check_complete(f"encoder '{name}'", info, optional="pooler")
+    check_finite(f"encoder '{name}'", encoder)
     align_weights(encoder)
     path = Path(name).expanduser()
     encoder.config._name_or_path = path.name if path.is_dir() else name  # not its path on this machine
@@ -92,15 +96,23 @@ def load_pretrained(name: str, *, kind: str = "model", **options: Any) -> Any:
     source = encoder_source(name)
     loader: Any = {"model": AutoModel, "tokenizer": AutoTokenizer, "config": AutoConfig}[kind]
     if kind == "model":
+        check_files(source.place)
         options = {"use_safetensors": True, **options}
     try:
         with quiet_transformers():
-            return loader.from_pretrained(source.place, **options)
+            return loader.from_pretrained(source.place, **options, **SAFE)
     except (OSError, ValueError) as error:
         raise UserError(
             f"encoder '{name}' could not be loaded: {one_line(error)} "
             f"(known here: {', '.join(ENCODERS)}; or a folder, or a Hub id)"
         ) from error
+
+
+def new_encoder(config: Any, *, pooler: bool) -> Any:
+    """An encoder of this configuration with random weights, to be loaded or replaced."""
+    from transformers import AutoModel
+
+    return AutoModel.from_config(config, **pooler_option(config, pooler=pooler), **SAFE)
 
 
 def pooler_option(config: Any, *, pooler: bool) -> dict[str, Any]:
@@ -116,6 +128,44 @@ def pooler_option(config: Any, *, pooler: bool) -> dict[str, Any]:
             f"pooling 'pooler': {config.model_type} encoders have no pooler; use 'cls' or 'mean'."
         )
     return {"add_pooling_layer": pooler} if knows else {}
+
+
+def check_files(place: str) -> None:
+    """Refuse a folder or a Hub id whose weights are not all in safetensors files of its own."""
+    from transformers.utils import cached_file
+
+    if (Path(place) / "adapter_config.json").is_file():
+        raise UserError(
+            f"{place}: an adapter, which needs another model; merge the two, then save_pretrained."
+        )
+    file = cached_file(
+        place,
+        INDEX,
+        _raise_exceptions_for_gated_repo=False,
+        _raise_exceptions_for_missing_entries=False,
+        _raise_exceptions_for_connection_errors=False,
+    )
+    if file is None:
+        return
+    try:
+        names = {str(name) for name in json.loads(Path(file).read_text("utf-8"))["weight_map"].values()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise UserError(f"{place}: {INDEX} is damaged ({one_line(error)}).") from error
+    for name in sorted(names):
+        if Path(name).name != name or "\\" in name or not name.endswith(".safetensors"):
+            raise UserError(
+                f"{place}: {INDEX} names '{name}'; only safetensors files in the folder are read."
+            )
+
+
+def check_finite(name: str, model: nn.Module) -> None:
+    """Refuse weights that are not numbers: every answer of such a model would be none, too."""
+    for key, weights in model.named_parameters():
+        if not weights.isfinite().all():
+            raise UserError(
+                f"{name}: the weights '{key}' are not finite (NaN or infinite); its training has diverged. "
+                "Train it again, with a smaller learning rate."
+            )
 
 
 def check_complete(name: str, info: Mapping[str, Any], *, optional: str = "\0") -> None:

@@ -15,7 +15,7 @@ from unirex.encoding.encode import TextEncoder
 from unirex.encoding.sequence import Frame
 from unirex.errors import UserError, one_line
 from unirex.models.classifier import Classifier
-from unirex.models.encoders import align_weights, quiet_transformers
+from unirex.models.encoders import SAFE, align_weights, check_files, check_finite, quiet_transformers
 from unirex.models.task import longest_input
 
 SAMPLES = (("a film",), ("a film about people", "it is not long"))  # a text and a pair, of unlike length
@@ -24,7 +24,6 @@ COMPLETE: dict[str, Any] = {  # what does not fit is reported by `load_classifie
     "output_loading_info": True,
     "ignore_mismatched_sizes": True,
 }
-SAFE: dict[str, Any] = {"trust_remote_code": False}  # never prompts for remote code
 UNLIMITED = 512  # tokens read by a model that states no limit
 TOLERANCE = 1e-4  # between logits from word embeddings and from tokens, relative to the largest
 
@@ -70,6 +69,7 @@ def load_classifier(place: str) -> tuple[Any, Any]:
     with quiet_transformers():
         try:
             check_task(place, AutoConfig.from_pretrained(place, **SAFE))
+            check_files(place)
             load: Any = AutoModelForSequenceClassification.from_pretrained
             model, info = load(place, use_safetensors=True, **COMPLETE, **SAFE)
             tokenizer = AutoTokenizer.from_pretrained(place, **SAFE)
@@ -80,6 +80,7 @@ def load_classifier(place: str) -> tuple[Any, Any]:
     wrong = sorted([*info["missing_keys"], *(name for name, *_shapes in info["mismatched_keys"])])
     if wrong:
         raise UserError(f"{place}: weights are missing or misshapen and would be random: '{wrong[0]}'.")
+    check_finite(place, model)
     align_weights(model)
     return model.eval(), tokenizer
 
