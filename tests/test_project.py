@@ -17,7 +17,7 @@ TASK = "rationale-classification"
 
 # The straight line: data flows from top to bottom, so a module imports only from its own row and those above.
 LINE = (
-    ("errors", "registry", "files"),
+    ("errors", "registry", "files", "printable"),
     ("data", "metrics", "explanation"),
     ("encoding",),
     ("models",),

@@ -242,8 +242,15 @@ def check_keys(settings: Mapping[str, Any], known: Mapping[str, Any], place: str
             near = get_close_matches(str(key), list(known), n=1)
             hint = f"did you mean '{place}{near[0]}'?" if near else f"known: {', '.join(known)}."
             raise UserError(f"unknown setting '{place}{key}'; {hint}")
-        if isinstance(value, Mapping) and known[key] and isinstance(known[key], Mapping):
-            check_keys(value, known[key], f"{place}{key}.")
+        table = known[key]
+        if isinstance(table, Mapping) and not isinstance(value, Mapping):
+            inside = f", such as {next(iter(table))}" if table else ""
+            raise UserError(
+                f"setting '{place}{key}' is a table of settings{inside}, not {value!r}; to keep the defaults "
+                "leave it out."
+            )
+        if isinstance(table, Mapping) and table:
+            check_keys(value, table, f"{place}{key}.")
 
 
 def check_values(config: Config) -> Config:

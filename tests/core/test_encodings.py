@@ -274,6 +274,7 @@ DAMAGES = {
     "zeros": lambda content: b"\0" * len(content),
     "no footer": lambda content: content[:-200] + b"\0" * 200,
     "text": lambda content: b"hello",
+    "one bit": lambda content: content[:3000] + bytes([content[3000] ^ 1]) + content[3001:],
     "other columns": other_columns,
     "fewer examples": fewer,
 }

@@ -13,7 +13,7 @@ from unirex.modeling import RationaleModel
 from unirex.models.encoders import INDEX, load_encoder, load_pretrained
 
 TRAP = "import pathlib\npathlib.Path(__file__).with_name('ran').touch()\nclass Trap:\n    pass\n"
-REMOTE = {name: "trap.Trap" for name in ("AutoConfig", "AutoModel", "AutoModelForSequenceClassification")}
+REMOTE = dict.fromkeys(("AutoConfig", "AutoModel", "AutoModelForSequenceClassification"), "trap.Trap")
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ from unirex.cli.command import (
     positionals_first,
 )
 from unirex.errors import UserError, one_line
+from unirex.printable import printable
 
 COMMANDS = {
     name: command_module(name, about)
@@ -58,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (UserError, OSError) as error:  # OSError: a folder that cannot be written, a full disk
         if debug:
             traceback.print_exc()
-        print(f"unirex: error: {one_line(error)}", file=sys.stderr)
+        print(f"unirex: error: {printable(one_line(error))}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("\nunirex: stopped.", file=sys.stderr)

@@ -102,7 +102,7 @@ def _check_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
 def _check(options: Namespace) -> int:
     """Print the problems of the data, one for each kind or all; exit code 1 if there are any."""
     from unirex.data.check import faults
-    from unirex.report.markup import printable
+    from unirex.printable import printable
     from unirex.report.page import count
 
     as_columns(options.columns)  # a mistake there is one of the command line, not of the data

@@ -142,7 +142,7 @@ def _check_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
 def _check(options: Namespace) -> int:
     """Print every fault of a submission; exit code 1 if there are any."""
     from unirex.eraser.validate import validate
-    from unirex.report.markup import printable
+    from unirex.printable import printable
     from unirex.report.page import count
 
     path, gold = _existing(options.submission), _read_gold(options)
@@ -179,7 +179,7 @@ def _score_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
 def _score(options: Namespace) -> int:
     from unirex.eraser.metrics import AOPC_THRESHOLDS
     from unirex.eraser.score import score
-    from unirex.report.markup import printable
+    from unirex.printable import printable
 
     scores = score(
         _existing(options.submission),

@@ -4,7 +4,7 @@
 <cache>/<kind>/<key>     an entry; its key, 64 hexadecimal digits, is a digest of what it was computed from
 ```
 Entries are added atomically, however many processes write at once, and may be deleted at any time: a missing
-entry is computed again. Digests are SHA-256, of datasets, of files and of source code.
+or damaged entry is computed again. Digests are SHA-256, of datasets, of files and of source code.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import secrets
 import shutil
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 VARIABLE = "UNIREX_CACHE"
 OFF = ("", "0", "off")
+SEAL = "sha256"  # file of an entry with the digest of all its other files
 ENTRY = re.compile(r"[0-9a-f]{64}(\.|$)")  # with a suffix while it is being written
 
 _STARTED = time.time()  # when this process imported its code
@@ -49,17 +50,18 @@ def cache_folder() -> Path | None:
         return None
 
 
-def add_entry(entry: Path, write: Callable[[Path], object], *, intact: Callable[[Path], bool]) -> bool:
+def add_entry(entry: Path, write: Callable[[Path], object]) -> bool:
     """Let `write` fill a new folder and make it the entry, unless another process was faster.
 
-    An existing entry that is not `intact` is replaced. If nothing can be written, this warns once and returns
+    An existing entry that is damaged is replaced. If nothing can be written, this warns once and returns
     False: the caller can continue without a cache.
     """
     draft = entry.with_name(f"{entry.name}.{secrets.token_hex(8)}")
     try:
         draft.mkdir(parents=True)
         write(draft)
-        _publish(draft, entry, intact)
+        (draft / SEAL).write_text(_unsealed_digest(draft))
+        _publish(draft, entry)
     except OSError as error:
         _warn(f"nothing can be kept in {entry.parent} ({error.strerror or error})")
         return False
@@ -68,17 +70,29 @@ def add_entry(entry: Path, write: Callable[[Path], object], *, intact: Callable[
     return True
 
 
-def _publish(draft: Path, entry: Path, intact: Callable[[Path], bool]) -> None:
+def is_intact(entry: Path) -> bool:
+    """Whether an entry is there, complete and unchanged since it was written; all of it is read."""
+    try:
+        return (entry / SEAL).read_text("ascii") == _unsealed_digest(entry)
+    except (OSError, ValueError):
+        return False
+
+
+def _unsealed_digest(folder: Path) -> str:
+    return _folder_digest((name, path) for name, path in _files(str(folder)) if name != SEAL)
+
+
+def _publish(draft: Path, entry: Path) -> None:
     # A folder cannot be replaced in one step, so a damaged entry is moved aside first. Another process may
     # publish its own in between: the renaming is tried again, and an intact entry of the other is kept.
     try:
         draft.rename(entry)
     except OSError:
-        if intact(entry):
+        if is_intact(entry):
             return
         damaged = draft.with_name(f"{draft.name}.damaged")
         entry.rename(damaged)
-        _publish(draft, entry, intact)
+        _publish(draft, entry)
         _remove(damaged)
 
 
@@ -185,8 +199,13 @@ def content_digest(source: Path) -> str:
     """
     if not source.is_dir():
         return _file_digest(str(source)).hex()
+    return _folder_digest(_files(str(source)))
+
+
+def _folder_digest(files: Iterable[tuple[str, str]]) -> str:
+    """Digest of files by their names in the folder."""
     digest = hashlib.sha256()
-    for name, path in _files(str(source)):
+    for name, path in files:
         encoded = os.fsencode(name)
         digest.update(len(encoded).to_bytes(8, "big") + encoded + _file_digest(path))
     return digest.hexdigest()

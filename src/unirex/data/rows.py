@@ -19,7 +19,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO, TypeVar, cast
 
-from unirex.data.validate import file_kind, row_at
+from unirex.data.validate import check_regular, file_kind, row_at
 from unirex.errors import UserError, one_line
 
 log = logging.getLogger(__name__)
@@ -37,6 +37,7 @@ def read_rows(path: Path) -> Iterator[PlacedRow]:
 
 def open_bytes(path: Path) -> BinaryIO:
     """The file for reading, uncompressed."""
+    check_regular(path)
     return cast(BinaryIO, gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb"))
 
 
@@ -164,7 +165,9 @@ def json_rows(path: Path) -> Iterator[PlacedRow]:
 def json_object(line: str) -> dict[str, object]:
     """The JSON object on a line of JSON Lines."""
     try:
-        row = json.loads(line)
+        row = json.loads(line, object_pairs_hook=_unique)
+    except UserError:
+        raise  # it is a ValueError, too
     except json.JSONDecodeError as error:
         raise UserError(f"malformed JSON at column {error.colno}: {error.msg}") from None
     except (ValueError, RecursionError) as error:  # a number with thousands of digits; endless nesting
@@ -174,15 +177,25 @@ def json_object(line: str) -> dict[str, object]:
     return row
 
 
+def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """An object of JSON; of two values under one name the first would be lost."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise UserError(f"'{twice}' is there twice; rename or remove one")
+    return found
+
+
 def read_json(path: Path) -> object:
     """What a JSON file holds."""
     try:
-        return json.loads("".join(read_lines(path)))
+        return json.loads("".join(read_lines(path)), object_pairs_hook=_unique)
     except json.JSONDecodeError as error:
         place = f"{path}:{error.lineno}"
         raise UserError(f"{place}: malformed JSON at column {error.colno}: {error.msg}") from None
-    except UserError:
-        raise  # of the lines; it is a ValueError, too
+    except UserError as error:  # of the lines, which name the file, or of an object
+        raise error if str(path) in str(error) else UserError(f"{path}: {error}") from None
     except (ValueError, RecursionError) as error:
         raise UserError(f"{path}: unreadable JSON: {error}") from None
 

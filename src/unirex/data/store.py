@@ -18,6 +18,7 @@ from unirex.data.cache import (
     code_digest,
     content_digest,
     fingerprint,
+    is_intact,
     json_digest,
 )
 from unirex.data.example import DatasetInfo, Example, Rationale, Splits
@@ -27,7 +28,7 @@ from unirex.files import replace_file, write_file
 
 if TYPE_CHECKING:
     from pyarrow import ChunkedArray
-SCHEMA = 1  # version of the entry format; raise it when the files of an entry change their meaning
+SCHEMA = 2  # version of the entry format; raise it when the files of an entry change their meaning
 CODE = "unirex.data"  # the code that parsing depends on
 SMALLEST = 1000  # examples: smaller datasets are parsed as fast as they are loaded
 BATCH_BYTES = 1 << 20  # written at a time
@@ -54,9 +55,7 @@ def cached(build: Callable[[], Splits], *, sources: Sequence[Path], settings: Ma
     # A file changed while it was read, or code while it ran, would be stored under the wrong key.
     if sum(map(len, splits.values())) < SMALLEST or key != _key(sources, settings):
         return splits
-    added = add_entry(
-        entry, lambda draft: _write_entry(draft, splits), intact=lambda path: _open_entry(path) is not None
-    )
+    added = add_entry(entry, lambda draft: _write_entry(draft, splits))
     # From the entry if possible, so that the memory of the parsed examples is freed.
     return (_open_entry(entry) if added else None) or splits
 
@@ -101,24 +100,20 @@ def _to_json(value: object) -> object:
 
 
 def _write_entry(folder: Path, splits: Splits) -> None:
-    sizes = {}
     for split, examples in splits.items():
-        path = folder / f"{split}.arrow"
-        write_examples(path, examples)
-        sizes[split] = path.stat().st_size
-    about = {"info": asdict(splits.info), "digest": fingerprint(splits), "sizes": sizes}
+        write_examples(folder / f"{split}.arrow", examples)
+    about = {"info": asdict(splits.info), "digest": fingerprint(splits), "splits": list(splits)}
     write_file(folder / "info.json", json.dumps(about, indent=2) + "\n")
 
 
 def _open_entry(entry: Path) -> Splits | None:
     """The examples of an entry; None if it does not exist or is damaged."""
+    if not is_intact(entry):
+        return None
     try:
         saved = json.loads((entry / "info.json").read_text("utf-8"))
         info = DatasetInfo(**{name: _to_tuples(value) for name, value in saved["info"].items()})
-        for split, size in saved["sizes"].items():
-            if (entry / f"{split}.arrow").stat().st_size != size:
-                return None
-        parts = {split: read_examples(entry / f"{split}.arrow") for split in saved["sizes"]}
+        parts = {split: read_examples(entry / f"{split}.arrow") for split in saved["splits"]}
         return Splits(info, parts, digest=saved["digest"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None

@@ -19,6 +19,8 @@ from typing import Any, Literal, get_args
 from unirex.data.example import Example, Label
 from unirex.errors import UserError, unknown
 
+LARGEST = 2**63 - 1  # integer in most formats and libraries
+
 
 @contextmanager
 def at(place: object) -> Iterator[None]:
@@ -166,8 +168,15 @@ def check_file(path: Path, *, suffixes: Collection[str]) -> None:
         raise UserError(f"{path}: no such file; {hint}")
     if path.is_dir():
         raise UserError(f"{path}: is a folder; give a file in it ({', '.join(suffixes)})")
+    check_regular(path)
     if file_kind(path) not in suffixes:
         raise UserError(f"{path}: unsupported suffix '{path.suffix}'; supported: {', '.join(suffixes)}")
+
+
+def check_regular(path: Path) -> None:
+    """Raise a `UserError` for a pipe or a device: it may never end, and a file is read more than once."""
+    if exists(path) and not path.is_file():
+        raise UserError(f"{path}: is a pipe or a device, which can be read only once; write a file first")
 
 
 def exists(path: Path) -> bool:
@@ -205,9 +214,14 @@ def check_text(value: object, *, column: str = "text", blank: bool = False) -> s
         raise UserError(f"'{column}' must be a string, not {short(value)}")
     if not blank and not value.strip():
         raise UserError(f"'{column}' is empty; give it some text or remove the row")
+    return check_unicode(value, column=column)
+
+
+def check_unicode(value: str, *, column: str) -> str:
+    """The value itself, if it can be written: JSON may hold half a surrogate pair, which no file can."""
     try:
         value.encode()
-    except UnicodeEncodeError as error:  # valid in JSON, but no tokenizer can read it
+    except UnicodeEncodeError as error:
         raise UserError(f"'{column}' holds half a surrogate pair at character {error.start}") from None
     return value
 
@@ -218,6 +232,12 @@ def check_label(value: object, *, column: str = "label") -> Label:
         raise UserError(f"'{column}' is missing; give the row a label or remove it")
     if not isinstance(value, str | int | float):
         raise UserError(f"'{column}' must be text, a number or true/false, not {short(value)}")
+    if isinstance(value, str):
+        return check_unicode(value, column=column)
+    if abs(value) > LARGEST:
+        raise UserError(
+            f"'{column}' is the number {short(value)}, too large for most formats; write it as text"
+        )
     return value
 
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 import tokenizers
 from numpy.typing import NDArray
 
-from unirex.data.cache import add_entry, cache_folder, code_digest, json_digest
+from unirex.data.cache import add_entry, cache_folder, code_digest, is_intact, json_digest
 from unirex.data.example import Example
 from unirex.encoding.batch import Encoded, Tokens
 from unirex.encoding.encode import TextEncoder
@@ -55,11 +55,7 @@ def encode_all(
         return Encodings.of(stream)
     entry = folder / "encodings" / cache_key(encoder, str(digest))
     encodings = _opened(entry, len(examples))
-    if encodings is None and add_entry(
-        entry,
-        lambda draft: _write(draft, stream),
-        intact=lambda path: _opened(path, len(examples)) is not None,
-    ):
+    if encodings is None and add_entry(entry, lambda draft: _write(draft, stream)):
         encodings = _opened(entry, len(examples))
     return Encodings.of(encoder.stream(examples)) if encodings is None else encodings
 
@@ -84,6 +80,8 @@ def cache_key(encoder: TextEncoder, digest: str) -> str:
 
 def _opened(entry: Path, examples: int) -> Encodings | None:
     """The cached encodings of this many examples; None if there are none, or they are damaged."""
+    if not is_intact(entry):
+        return None
     try:
         encodings = Encodings.read(entry / FILE)
         return encodings if len(encodings) == examples else None

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from unirex.config import Config, build_config, merge, read_settings
+from unirex.config import Config, build_config, check_keys, merge, plain, read_settings
+from unirex.data.validate import at
 from unirex.errors import UserError, unknown
 from unirex.extractors import extractor_name, known_options
 
@@ -40,6 +42,8 @@ def resolve(
     """The configuration of a method: defaults, then the method, then a file or table, then settings."""
     file = dict(read_settings(config) if isinstance(config, str | Path) else config or {})
     named = file.pop("method", method)
+    with at(config) if isinstance(config, str | Path) else nullcontext():
+        check_keys(file, plain(Config()))
     if named != method:
         raise UserError(f"the configuration is for method '{named}', not '{method}'.")
     check_variant(method, file, settings)

@@ -12,6 +12,7 @@ from rich.text import Text
 from unirex.data.check import Repeats
 from unirex.data.example import Example, Label, choice_label
 from unirex.data.statistics import Lengths, SplitStatistics, Statistics
+from unirex.printable import printable, printable_lines
 from unirex.report.grid import MISSING
 from unirex.report.marked_text import (
     NONE_MARKED,
@@ -22,7 +23,7 @@ from unirex.report.marked_text import (
     terminal_text,
     word_list,
 )
-from unirex.report.markup import Html, element, printable, printable_lines
+from unirex.report.markup import Html, element
 from unirex.report.page import GOLD_KEY, count, gold_label, header, key, page, percent
 
 SHOWN_LABELS = 20

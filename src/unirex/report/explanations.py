@@ -13,6 +13,7 @@ from rich.text import Text
 
 from unirex.data.example import Label, choice_label
 from unirex.explanation import Explanation
+from unirex.printable import printable
 from unirex.report.marked_text import (
     NONE_MARKED,
     NOT_ANNOTATED,
@@ -24,7 +25,7 @@ from unirex.report.marked_text import (
     terminal_text,
     word_list,
 )
-from unirex.report.markup import Html, element, printable
+from unirex.report.markup import Html, element
 from unirex.report.page import count, gold_label, header, page, percent, rationale_key
 
 SHOWN_LABELS = 5

@@ -14,7 +14,8 @@ from typing import Any
 from xml.etree import ElementTree
 
 from unirex.files import write_file
-from unirex.report.markup import Html, element, printable
+from unirex.printable import printable
+from unirex.report.markup import Html, element
 
 INK, MUTED, RULE, CARD = "#1c1b1a", "#5e5a55", "#e6e1d9", "#ffffff"  # of the light page in style.css
 COLOURS = ("#0b5c9e", "#a8430c", "#00705a", "#8a3b75", "#6a5600")  # distinct to the colour-blind, too

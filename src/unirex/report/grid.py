@@ -13,14 +13,15 @@ from itertools import groupby
 from rich.cells import cell_len
 
 from unirex.errors import unknown
+from unirex.printable import printable
 from unirex.report.markup import (
     Html,
+    csv_safe,
     element,
     joined,
     latex_numbers,
     latex_safe,
     markdown_safe,
-    printable,
 )
 
 MISSING = "–"
@@ -69,7 +70,7 @@ class Cell:
     def csv(self, part: str) -> str:
         """One of its raw numbers, the text of a cell without numbers, or nothing."""
         if not self.numbers:
-            return "" if part or self.text == MISSING else self.text
+            return "" if part or self.text == MISSING else csv_safe(self.text)
         value = self.numbers.get(part)
         if value is None or value != value:  # not a number
             return ""
@@ -180,7 +181,7 @@ class Grid:
             name = head.key or head.text
             known = {part for row in self.body for part in row[number].numbers}
             for part in ("", *(part for part in NUMBERS if part in known)):
-                names.append(f"{name}_{part}" if part else name)
+                names.append(csv_safe(f"{name}_{part}" if part else name))
                 columns.append((number, part))
         marked = any(cell.mark for row in self.body for cell in row)
         out = io.StringIO()
@@ -191,7 +192,7 @@ class Grid:
             signs = {cell.mark for cell in row if cell.mark}
             found = [(note, sign) for note in self.notes for sign in signs if note.startswith(sign)]
             footnotes = " ".join(note.removeprefix(sign).strip() for note, sign in found)
-            writer.writerow([*raw, footnotes] if marked else raw)
+            writer.writerow([*raw, csv_safe(footnotes)] if marked else raw)
         return out.getvalue()
 
     def html(self) -> Html:

@@ -12,7 +12,8 @@ from rich.text import Text
 
 from unirex.data.example import CharSpan
 from unirex.data.rationales import merge
-from unirex.report.markup import Html, element, joined, printable, printable_lines
+from unirex.printable import printable, printable_lines
+from unirex.report.markup import Html, element, joined
 
 Colour = tuple[int, int, int]
 LEVELS = 8  # shades a reader can tell apart

@@ -1,4 +1,4 @@
-"""Text made safe to show: escaped for HTML, Markdown and LaTeX, printable in a terminal."""
+"""Text made safe to show: escaped for HTML, Markdown and LaTeX."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ import re
 from collections.abc import Iterable
 from html import escape
 
-PICTURES = {code: chr(0x2400 + code) for code in range(0x20)} | {0x7F: "␡"}  # ␀ … ␡
-# Without a picture: C1 controls, surrogates, and what embeds or overrides the direction of text.
-HIDDEN = (*range(0x80, 0xA0), *range(0xD800, 0xE000), *range(0x202A, 0x202F), *range(0x2066, 0x206A))
-VISIBLE = PICTURES | dict.fromkeys(HIDDEN, "\N{REPLACEMENT CHARACTER}")
-VISIBLE_LINES = {code: shown for code, shown in VISIBLE.items() if chr(code) not in "\n\t"}
+from unirex.printable import printable
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # first characters of what spreadsheets calculate
 VOID = frozenset({"input", "meta"})  # elements without an end tag
 LATEX = {
     "\\": r"\textbackslash{}",
@@ -38,22 +36,6 @@ LATEX = {
     "\N{NO-BREAK SPACE}": "~",
 }
 MINUS = re.compile(r"(?<![\w.–-])-(?=[\d.])")  # before a number; between two numbers a dash is "to"
-
-
-def printable(text: str) -> str:
-    r"""The text with every control character made visible, so that none can steer the terminal.
-
-    Direction overrides and lone surrogates become U+FFFD.
-
-    >>> printable("a\x1b[31mb")
-    'a␛[31mb'
-    """
-    return text.translate(VISIBLE)
-
-
-def printable_lines(text: str) -> str:
-    """`printable` for running text: keeps line breaks and tabs."""
-    return text.replace("\r\n", "\n").translate(VISIBLE_LINES)
 
 
 class Html(str):
@@ -101,6 +83,15 @@ def safe(text: str) -> Html:
 def markdown_safe(text: str) -> str:
     """The text so that Markdown shows it as it is."""
     return re.sub(r"([\\|<*`])", r"\\\1", printable(text))
+
+
+def csv_safe(text: str) -> str:
+    """Text as a cell of a table: what a spreadsheet would run as a formula gets an apostrophe in front.
+
+    >>> csv_safe("=1+2"), csv_safe("-fine"), csv_safe("a=b")
+    ("'=1+2", "'-fine", 'a=b')
+    """
+    return f"'{text}" if text.startswith(FORMULA) else text
 
 
 def latex_safe(text: str) -> str:

@@ -31,6 +31,7 @@ from unirex.data.validate import (
     check_label,
     check_labels,
     check_text,
+    check_unicode,
     collecting,
     file_kind,
     is_collecting,
@@ -316,7 +317,7 @@ def read_example(row: TableRow, reading: Reading, *, default_id: str, place: str
     votes = _votes(row, reading, choices)
     label, rationale, people = _agreed(votes, marked, reading, tuple(texts.values()), place)
     return Example(
-        id=default_id if given_id is None else str(given_id),
+        id=default_id if given_id is None else check_unicode(str(given_id), column=columns.id),
         segments=tuple(texts.values()),
         label=label,
         rationale=rationale,
