@@ -125,3 +125,12 @@ def interrupt_at(monkeypatch, step: int) -> None:
         return forward(self, **tensors)
 
     monkeypatch.setattr(RationaleModel, "forward", interrupted)
+
+
+def count_steps(monkeypatch) -> list[int]:
+    """A list that grows with every training step."""
+    from unirex.modeling import RationaleModel
+
+    forward, steps = RationaleModel.forward, []
+    monkeypatch.setattr(RationaleModel, "forward", lambda self, **t: steps.append(1) or forward(self, **t))
+    return steps

@@ -8,9 +8,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
+from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from unirex.errors import UserError
 
@@ -82,7 +83,7 @@ def _umask() -> int:
 class Progress:
     """Counts finished items and reports the count, the rate and the time left on standard error.
 
-    A terminal gets a bar, anything else a line every 30 seconds.
+    A terminal and a notebook get a bar, anything else a line every 30 seconds.
 
     ```python
     with Progress("explaining", total=len(texts)) as progress:
@@ -91,12 +92,13 @@ class Progress:
     ```
 
     Args:
-        doing: the activity, as "explaining".
+        doing: the activity, as "explaining"; it may change on the way.
         total: how many items there are; None if unknown.
         about: the total is an estimate.
         done: items finished before the start, as of a download that is resumed.
         shown: False to report nothing.
         unit: what is counted; "bytes" are written as kB, MB and so on.
+        first: seconds until the first line of a log.
         console: where to write; standard error by default.
         clock: seconds from a fixed moment on.
     """
@@ -110,34 +112,40 @@ class Progress:
         done: int = 0,
         shown: bool = True,
         unit: str = "texts",
+        first: float = LOG_EVERY,
         console: Console | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.doing, self.total, self.about, self.unit = doing, total, about, unit
-        self.shown, self.console, self.clock = shown, console, clock
+        self.shown, self.first, self.console, self.clock = shown, first, console, clock
         self.done = self._done_before = done
-        self._bar: Any = None
-        self._closing = ExitStack()
+        self._view: _LogLines | _TerminalBar | _NotebookBar | None = None
 
     def __enter__(self) -> Progress:
-        self._started_at = self._reported_at = self.clock()
-        if self.shown and self._on_terminal():
-            self._bar = self._closing.enter_context(self._new_bar())
-            self._task = self._bar.add_task(self.doing, total=self.total, completed=self.done, status="")
+        self._started_at = self.clock()
+        if self.shown:
+            self._view = self._new_view()
+            self._report_at = self._started_at + self._view.first
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._closing.close()
+        if self._view is not None:
+            self._view.close()
 
     def advance(self, count: int = 1) -> None:
         """Count `count` more items as finished."""
         self.done += count
-        if not self.shown:
+        if self._view is None:
             return
         now = self.clock()
-        if now - self._reported_at >= (LOG_EVERY if self._bar is None else REDRAW_EVERY):
-            self._reported_at = now
-            self._report(self.status(now - self._started_at))
+        if now >= self._report_at:
+            self._report_at = now + self._view.every
+            self._view.show(self.doing, self.done, self._goal(), self.status(now - self._started_at))
+
+    def say(self, line: str) -> None:
+        """Show a line of news, above the bar if there is one."""
+        if self._view is not None:
+            self._view.say(line)
 
     def status(self, elapsed: float) -> str:
         """The count, the rate and the time left after `elapsed` seconds, in words."""
@@ -152,13 +160,6 @@ class Progress:
             parts.append(f"{duration((goal - self.done) / rate)} left")
         return ", ".join(parts)
 
-    def _report(self, status: str) -> None:
-        if self._bar is not None:
-            self._bar.update(self._task, completed=self.done, total=self._goal(), status=status)
-        else:
-            stream = sys.stderr if self.console is None else self.console.file
-            print(f"{self.doing}: {status}", file=stream, flush=True)
-
     def _goal(self) -> int | None:
         """The total, unless it was an estimate that has proved too low."""
         return None if self.total is None or self.done > self.total else self.total
@@ -170,22 +171,98 @@ class Progress:
 
         return decimal(number)
 
-    def _on_terminal(self) -> bool:
-        return sys.stderr.isatty() if self.console is None else self.console.is_terminal
+    def _new_view(self) -> _LogLines | _TerminalBar | _NotebookBar:
+        if self.console is None and _in_notebook():
+            return _NotebookBar()
+        if sys.stderr.isatty() if self.console is None else self.console.is_terminal:
+            return _TerminalBar(self.console, self.doing, self.done, self.total)
+        return _LogLines(self.console, self.first)
 
-    def _new_bar(self) -> Any:
+
+class _LogLines:
+    """Progress where there is no terminal: a line now and then."""
+
+    every = LOG_EVERY
+
+    def __init__(self, console: Console | None, first: float) -> None:
+        self.console, self.first = console, first
+
+    def show(self, doing: str, done: int, goal: int | None, status: str) -> None:
+        self.say(f"{doing}: {status}")
+
+    def say(self, line: str) -> None:
+        print(line, file=sys.stderr if self.console is None else self.console.file, flush=True)
+
+    def close(self) -> None:
+        pass
+
+
+class _TerminalBar:
+    """Progress on a terminal: a bar that is gone at the end."""
+
+    every = first = REDRAW_EVERY
+
+    def __init__(self, console: Console | None, doing: str, done: int, total: int | None) -> None:
         from rich import progress
         from rich.console import Console
 
-        return progress.Progress(
+        self.bar = progress.Progress(
             progress.TextColumn("{task.description}", markup=False),
             progress.BarColumn(bar_width=None),
             progress.TextColumn("{task.fields[status]}", markup=False),
             progress.TimeElapsedColumn(),
-            console=self.console or Console(stderr=True),
+            console=console or Console(stderr=True),
             transient=True,
             redirect_stdout=False,  # results on standard output may be piped elsewhere
         )
+        self.bar.start()
+        self.task = self.bar.add_task(doing, total=total, completed=done, status="")
+
+    def show(self, doing: str, done: int, goal: int | None, status: str) -> None:
+        self.bar.update(self.task, description=doing, completed=done, total=goal, status=status)
+
+    def say(self, line: str) -> None:
+        self.bar.console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+    def close(self) -> None:
+        self.bar.stop()
+
+
+class _NotebookBar:
+    """Progress in a notebook: lines and a bar in the output of the cell; the lines stay.
+
+    It needs nothing but IPython; the bars of rich and tqdm need ipywidgets.
+    """
+
+    every = first = 0.5
+
+    def __init__(self) -> None:
+        from IPython.display import HTML, display
+
+        self.html, self.lines = HTML, list[str]()
+        self.output = display(HTML(""), display_id=True)
+
+    def show(self, doing: str, done: int, goal: int | None, status: str) -> None:
+        numbers = "" if goal is None else f' value="{done}" max="{goal}"'
+        self._draw(f"<div><progress{numbers}></progress> {escape(f'{doing}: {status}')}</div>")
+
+    def say(self, line: str) -> None:
+        self.lines.append(f"<div>{escape(line)}</div>")
+        self._draw()
+
+    def close(self) -> None:
+        self._draw()
+
+    def _draw(self, bar: str = "") -> None:
+        self.output.update(self.html("".join([*self.lines, bar])))
+
+
+def _in_notebook() -> bool:
+    if "IPython" not in sys.modules:
+        return False
+    from rich.console import Console
+
+    return Console().is_jupyter
 
 
 def tracked(items: Iterable[T], progress: Progress) -> Iterator[T]:

@@ -83,7 +83,7 @@ def test_a_terminal_has_a_bar_with_count_rate_and_time_left():
     with Progress("evaluating", total=2000, console=console, clock=clock) as progress:
         clock.now += 10
         progress.advance(500)
-        progress._bar.refresh()
+        progress._view.bar.refresh()
     drawn = file.getvalue()
     assert "evaluating" in drawn and "500 of 2,000 texts, 50/s, 30 s left" in drawn
 

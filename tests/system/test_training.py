@@ -9,10 +9,11 @@ import torch
 from safetensors.torch import load_file
 
 import unirex
-from planted import interrupt_at, planted, same_weights
+from planted import count_steps, interrupt_at, planted, same_weights
 from unirex.errors import UserError
 from unirex.metrics import performance
 from unirex.modeling import RationaleModel
+from unirex.training import epochs as training_epochs
 from unirex.training.checkpoints import load_state
 
 DATA = planted((48, 16, 16))
@@ -61,6 +62,21 @@ def test_a_resumed_run_ends_with_the_weights_of_an_uninterrupted_one(learner, tm
     assert (tmp_path / "cut/checkpoints/last.safetensors").exists()
     assert not (tmp_path / "cut/model.safetensors").exists()
     unirex.fit(method, DATA, out=tmp_path / "cut", resume=True, budgets_per_step=2, **settings(learner))
+    assert same_weights(weights(tmp_path / "whole"), weights(tmp_path / "cut"))
+    assert (tmp_path / "whole/metrics.csv").read_text() == (tmp_path / "cut/metrics.csv").read_text()
+
+
+@pytest.mark.parametrize("training", [{"accumulate": 2}, {"gold_fraction": 50}])
+def test_a_run_goes_on_inside_an_epoch_as_if_it_had_never_stopped(learner, tmp_path, monkeypatch, training):
+    tried = settings(learner, epochs=2, batch_size=8, **training) | {"budgets_per_step": 2}
+    unirex.fit("slm-fp", DATA, out=tmp_path / "whole", **tried)
+    monkeypatch.setattr(training_epochs, "CHECKPOINT_EVERY", 0.0)
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        interrupt_at(patch, 5)  # of an epoch of 6 steps
+        unirex.fit("slm-fp", DATA, out=tmp_path / "cut", **tried)
+    left = count_steps(monkeypatch)
+    unirex.fit("slm-fp", DATA, out=tmp_path / "cut", resume=True, **tried)
+    assert len(left) == 12 - 4
     assert same_weights(weights(tmp_path / "whole"), weights(tmp_path / "cut"))
     assert (tmp_path / "whole/metrics.csv").read_text() == (tmp_path / "cut/metrics.csv").read_text()
 

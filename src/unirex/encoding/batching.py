@@ -44,10 +44,11 @@ class LengthGroupedBatches:
     rank: int = 0
     world_size: int = 1
     pool: int = 50  # batches sorted together; more: less padding, less randomness
+    done: int = 0  # batches of the epoch that each process has taken already
 
-    def set_epoch(self, epoch: int) -> None:
-        """Shuffle anew for this epoch."""
-        self.epoch = epoch
+    def set_epoch(self, epoch: int, *, done: int = 0) -> None:
+        """Shuffle anew for this epoch; a resumed run leaves out the batches that were `done` in it."""
+        self.epoch, self.done = epoch, done
 
     def __len__(self) -> int:
         """Steps per epoch of each process."""
@@ -57,7 +58,7 @@ class LengthGroupedBatches:
         # A generator: `epoch` is read when the first batch is taken, not when the iterator is made.
         shuffled = self.whole_epoch()
         share = [shuffled[i % len(shuffled)] for i in range(len(self) * self.world_size)]
-        yield from share[self.rank :: self.world_size]
+        yield from share[self.rank :: self.world_size][self.done :]
 
     def whole_epoch(self) -> list[list[int]]:
         """The batches of all processes: every example in exactly one of them, one batch may be short."""
@@ -96,6 +97,7 @@ class GoldBatches:
     epoch: int = 0
     rank: int = 0
     world_size: int = 1
+    done: int = 0  # batches of the epoch that each process has taken already
 
     def __post_init__(self) -> None:
         self.share = gold_share(self.batch_size, self.factor)
@@ -108,9 +110,9 @@ class GoldBatches:
         gold = set(self.gold)
         return [number for number in range(len(self.lengths)) if number not in gold]
 
-    def set_epoch(self, epoch: int) -> None:
-        """Shuffle and draw anew for this epoch."""
-        self.epoch = epoch
+    def set_epoch(self, epoch: int, *, done: int = 0) -> None:
+        """Shuffle and draw anew for this epoch; a resumed run leaves out the batches `done` in it."""
+        self.epoch, self.done = epoch, done
 
     def __len__(self) -> int:
         """Steps per epoch of each process, for the schedule too (Paper: its code counts N_others / b)."""
@@ -119,7 +121,7 @@ class GoldBatches:
     def __iter__(self) -> Iterator[list[int]]:
         # A generator: `epoch` is read when the first batch is taken, not when the iterator is made.
         epoch, others = self.epoch, self._others_by_batch()
-        for number in range(self.rank, len(self) * self.world_size, self.world_size):
+        for number in range(len(self) * self.world_size)[self.rank :: self.world_size][self.done :]:
             rest = others[number] if number < len(others) else []
             yield self._draw(epoch, number) + rest
 

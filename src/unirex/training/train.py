@@ -1,13 +1,10 @@
-"""Training: a thin Lightning module, the best epoch, and runs that can be resumed exactly."""
+"""Training: a thin Lightning module, and runs that can be resumed exactly."""
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import logging
 import signal
-import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,7 +14,7 @@ from typing import Any
 import lightning.pytorch as pl
 import numpy as np
 import torch
-from lightning.pytorch.callbacks import Callback, EarlyStopping, RichProgressBar
+from lightning.pytorch.callbacks import Callback
 from lightning.pytorch.utilities.exceptions import MisconfigurationException
 from numpy.typing import NDArray
 from torch import Tensor
@@ -26,7 +23,7 @@ from torch.utils.data import DataLoader
 from unirex.config import Config
 from unirex.data.example import Example, Splits
 from unirex.encoding.batch import Batch, collate
-from unirex.encoding.batching import TOKENS, Batches, by_length, training_batches
+from unirex.encoding.batching import TOKENS, by_length, training_batches
 from unirex.encoding.encode import TextEncoder, warn_truncated
 from unirex.encoding.gold import GoldPool, keep_gold, limit_gold
 from unirex.encoding.packed import Encodings, WithScores, encode_all
@@ -36,11 +33,11 @@ from unirex.metrics import performance
 from unirex.modeling import RationaleModel
 from unirex.models.encoders import encoder_source, use_flash_attention
 from unirex.perturb import drops_exactly
-from unirex.training.checkpoints import PlainCheckpoints, load_state, save_state
+from unirex.training.checkpoints import PlainCheckpoints
+from unirex.training.epochs import LAST, MONITOR, TERMS, Epochs, Patience
+from unirex.training.feedback import Feedback
 from unirex.training.optimizer import build_optimizer, linear_schedule
 
-LAST, BEST = "checkpoints/last.safetensors", "checkpoints/best.safetensors"
-MONITOR = "dev"
 LIGHTNING_LOGS = ("lightning.pytorch", "lightning.fabric", "lightning.pytorch.utilities.rank_zero")
 Scores = Sequence[Sequence[NDArray[np.float32]]]  # for each example, one array per sequence
 
@@ -61,8 +58,8 @@ def train(
     Splits may be `given` precomputed token scores, for each example one array per sequence.
 
     The folder receives `metrics.csv` and, while training lasts, `checkpoints/`. Ctrl-C raises
-    KeyboardInterrupt and leaves the last epoch's checkpoint; with `resume` training goes on from there and
-    ends with the weights an uninterrupted run gives.
+    KeyboardInterrupt and leaves the last checkpoint, which is written after every epoch and every ten minutes
+    inside one; with `resume` training goes on from there and ends with the weights an uninterrupted run gives.
     """
     training, pad = config.training, encoder.tokenizer.pad_token_id
     gold = gold_pool(data["train"], config)
@@ -76,13 +73,15 @@ def train(
     )
     # Twice as many texts as in training: validation keeps no activations for a backward pass.
     order = list(by_length(parts["dev"].lengths.tolist(), 2 * training.batch_size, tokens=TOKENS))
-    epochs = Epochs(folder, config, batches)
-    trainer = build_trainer(config, folder, [*progress_callbacks(progress), epochs])
+    metric = data.info.metric if training.metric == "auto" else training.metric
+    epochs = Epochs(model, folder, config, batches)
+    trainer = build_trainer(config, folder, [epochs])
+    if progress and trainer.is_global_zero:
+        trainer.callbacks.append(Feedback(epochs, config, data, metric))
     batches.rank, batches.world_size = trainer.global_rank, trainer.world_size
     if gold is not None and trainer.is_global_zero:
         write_file(folder / "gold.json", json.dumps(gold.to_dict(), indent=2) + "\n")
     checkpoint = folder / LAST if resume and (folder / LAST).exists() else None
-    metric = data.info.metric if training.metric == "auto" else training.metric
     learner = Learner(model, config, metric)
     attention = model.task.encoder.config._attn_implementation
     # Probe now, in full precision: `fit` may convert the weights, and the answer is kept.
@@ -139,7 +138,7 @@ def build_trainer(config: Config, folder: Path, callbacks: list[Callback]) -> pl
         "gradient_clip_val": training.clip or None,
         "callbacks": [stop, *callbacks],
         "plugins": [PlainCheckpoints()],
-        "enable_progress_bar": any(isinstance(callback, RichProgressBar) for callback in callbacks),
+        "enable_progress_bar": False,  # `Feedback` shows the progress
         "default_root_dir": folder,
         "inference_mode": False,  # attributions need gradients in evaluation too
         "num_sanity_val_steps": 0,
@@ -153,13 +152,6 @@ def build_trainer(config: Config, folder: Path, callbacks: list[Callback]) -> pl
             return pl.Trainer(**options)
         except (ValueError, TypeError, RuntimeError, MisconfigurationException) as error:
             raise UserError(f"training: {one_line(error)}") from error
-
-
-def progress_callbacks(progress: bool) -> list[Callback]:
-    """A progress bar on a terminal, plain lines elsewhere; nothing without `progress`."""
-    if not progress:
-        return []
-    return [RichProgressBar()] if sys.stderr.isatty() else [EpochLines()]
 
 
 def loader(encodings: Encodings | WithScores, batches: Any, pad_token_id: int) -> DataLoader[Any]:
@@ -218,11 +210,10 @@ class Learner(pl.LightningModule):
         steps = int(self.trainer.estimated_stepping_batches)
         self.model.trained_steps, self.model.progress = self.global_step, self.global_step / max(steps, 1)
 
-    def training_step(self, batch: dict[str, Tensor], batch_idx: int) -> Tensor:  # noqa: D102
+    def training_step(self, batch: dict[str, Tensor], batch_idx: int) -> dict[str, Any]:  # noqa: D102
         output = self.model(**batch)
         terms = {"loss": output.loss} | {f"loss/{name}": loss for name, loss in output.losses.items()}
-        self.log_dict(terms, on_step=False, on_epoch=True, sync_dist=True, batch_size=len(batch["labels"]))
-        return output.loss
+        return {"loss": output.loss, TERMS: {name: term.detach() for name, term in terms.items()}}
 
     def validation_step(self, batch: dict[str, Tensor], batch_idx: int) -> None:  # noqa: D102
         step = self.model.step(Batch(**batch))
@@ -246,97 +237,3 @@ class Learner(pl.LightningModule):
         steps = int(self.trainer.estimated_stepping_batches)
         schedule = linear_schedule(optimizer, steps=steps, warmup=training.warmup)
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
-
-
-def has_begun(trainer: pl.Trainer, warmup: float) -> bool:
-    """Whether this epoch began after the warm-up, a share of all epochs."""
-    return trainer.current_epoch >= warmup * (trainer.max_epochs or 1)
-
-
-class Patience(EarlyStopping):
-    """Stops when the dev score has not improved for long enough, counted from the end of the warm-up."""
-
-    def __init__(self, patience: int, warmup: float) -> None:
-        # Checked after validation, so that the checkpoint `Epochs` writes later holds its count.
-        super().__init__(
-            MONITOR, patience=patience, mode="max", min_delta=0.0, check_on_train_epoch_end=False
-        )
-        self.warmup = warmup
-
-    def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:  # noqa: D102
-        if has_begun(trainer, self.warmup):
-            super().on_validation_end(trainer, pl_module)
-
-
-class Epochs(Callback):
-    """Per epoch: new seeds before; the best weights, a row of `metrics.csv` and a checkpoint after."""
-
-    def __init__(self, folder: Path, config: Config, batches: Batches) -> None:
-        self.folder, self.seed, self.batches = folder, config.seed, batches
-        self.choose = bool(config.objectives.task.weight)  # the epoch with the best dev score; else the last
-        self.warmup = config.objectives.warmup
-        self.best: float | None = None
-        self.rows: list[dict[str, float]] = []
-        self.stopped = False
-
-    def state_dict(self) -> dict[str, Any]:  # noqa: D102
-        return {"best": self.best, "rows": self.rows, "stopped": self.stopped}
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:  # noqa: D102
-        self.best, self.rows, self.stopped = state_dict["best"], state_dict["rows"], state_dict["stopped"]
-
-    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Stop at once if the resumed run had been ended by patience before it was killed."""
-        trainer.should_stop = trainer.should_stop or self.stopped
-
-    def on_train_epoch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Seed by epoch, so that a resumed run draws what an uninterrupted one draws."""
-        # Multiplied by primes, so that neighbouring seeds, epochs and processes never share a number.
-        torch.manual_seed((self.seed * 1_000_003 + trainer.current_epoch) * 1009 + trainer.global_rank)
-        self.batches.set_epoch(trainer.current_epoch)
-
-    def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:  # noqa: D102
-        if not isinstance(pl_module, Learner):
-            return
-        row = {name: float(value) for name, value in trainer.callback_metrics.items()}
-        row = {"epoch": trainer.current_epoch + 1, **row}
-        # Ties go to the later epoch, as the extractor keeps improving when the dev score does not.
-        # Paper: its code keeps the first.
-        improved = self.best is None or not self.choose or row[MONITOR] >= self.best
-        self.rows.append(row)
-        if improved:
-            # An epoch before all objectives had begun is kept only until there is another.
-            self.best = row[MONITOR] if has_begun(trainer, self.warmup) else None
-        if trainer.is_global_zero:
-            if improved:
-                save_state(self.folder / BEST, pl_module.model.state_dict())
-            write_file(self.folder / "metrics.csv", as_csv(self.rows))
-        self.stopped = trainer.should_stop
-        trainer.save_checkpoint(self.folder / LAST)
-
-    def on_fit_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Load the best weights in every process, and wait until all have them."""
-        if isinstance(pl_module, Learner):
-            pl_module.model.load_state_dict(load_state(self.folder / BEST))
-        trainer.strategy.barrier()
-
-
-def as_csv(rows: Sequence[Mapping[str, float]]) -> str:
-    """Rows of numbers as CSV, with columns in the order of the first row."""
-    out = io.StringIO()
-    writer = csv.DictWriter(out, fieldnames=list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return out.getvalue()
-
-
-class EpochLines(Callback):
-    """One plain line per epoch, where there is no terminal for a progress bar."""
-
-    def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:  # noqa: D102
-        shown = dict(trainer.callback_metrics)
-        if isinstance(pl_module, Learner) and not pl_module.settings.objectives.task.weight:
-            shown.pop(MONITOR, None)  # the score of a classifier that is not trained here
-        values = " ".join(f"{name} {float(value):.4g}" for name, value in shown.items())
-        epoch = f"epoch {trainer.current_epoch + 1}/{trainer.max_epochs}"
-        print(f"{epoch}: {values}", file=sys.stderr, flush=True)
