@@ -40,7 +40,7 @@ def train_and_measure(name: str, method: str, data: Splits, folder: Path, *, pro
     """Train one system and score it on test."""
     if progress:
         trained = (folder / "model.safetensors").exists()
-        doing = f"trained already, in {folder}" if trained else f"training on {len(data['train'])} texts …"
+        doing = f"trained already, in {folder}" if trained else "training …"
         print(f"{name}: {doing}", flush=True)
     system = fit(
         method,

@@ -1,9 +1,12 @@
 """Progress: a bar on a terminal, lines in a log, with rate and time left."""
 
 import io
+import sys
+from types import SimpleNamespace
 
 from rich.console import Console
 
+from unirex import files
 from unirex.files import Progress, duration, tracked
 
 
@@ -42,6 +45,39 @@ def test_long_work_says_now_and_then_how_far_it_is():
         "explaining: 6,300 of 100,000 texts, 210/s, 7 min left",  # 93,700 / 210 = 446 s
         "explaining: 12,600 of 100,000 texts, 210/s, 7 min left",
     ]
+
+
+def test_the_first_line_may_come_earlier_and_news_at_any_time():
+    progress, file, clock = log(total=100, unit="steps", first=5)
+    with progress:
+        for number in range(40):
+            clock.now += 1
+            progress.advance()
+            if number == 19:
+                progress.doing = "epoch 2/2"
+                progress.say("epoch 1/2: dev 90")
+    assert file.getvalue().splitlines() == [
+        "explaining: 5 of 100 steps, 1.0/s, 95 s left",
+        "epoch 1/2: dev 90",
+        "epoch 2/2: 35 of 100 steps, 1.0/s, 65 s left",
+    ]
+
+
+def test_a_notebook_has_a_bar_under_lines_that_stay(monkeypatch):
+    drawn, clock = [], Clock()
+    output = SimpleNamespace(update=drawn.append)
+    shown = SimpleNamespace(HTML=str, display=lambda *_, display_id: output)
+    monkeypatch.setitem(sys.modules, "IPython.display", shown)
+    monkeypatch.setattr(files, "_in_notebook", lambda: True)
+    with Progress("epoch <1>", total=10, unit="steps", clock=clock) as progress:
+        progress.say("dev > 90")
+        clock.now += 5
+        progress.advance(5)
+    line = "<div>dev &gt; 90</div>"
+    bar = (
+        '<div><progress value="5" max="10"></progress> epoch &lt;1&gt;: 5 of 10 steps, 1.0/s, 5 s left</div>'
+    )
+    assert drawn == [line, line + bar, line]
 
 
 def test_without_a_total_there_is_a_rate_but_no_time_left():
@@ -83,9 +119,12 @@ def test_a_terminal_has_a_bar_with_count_rate_and_time_left():
     with Progress("evaluating", total=2000, console=console, clock=clock) as progress:
         clock.now += 10
         progress.advance(500)
+        progress.say("[news] of 3")
         progress._view.bar.refresh()
     drawn = file.getvalue()
-    assert "evaluating" in drawn and "500 of 2,000 texts, 50/s, 30 s left" in drawn
+    assert (
+        "[news] of 3\n" in drawn and "evaluating" in drawn and "500 of 2,000 texts, 50/s, 30 s left" in drawn
+    )
 
 
 def test_tracked_items_are_counted_as_they_go_by():

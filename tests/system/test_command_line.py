@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import shlex
 import signal
 import subprocess
 import sys
@@ -210,6 +211,22 @@ def test_the_settings_of_a_run_train_it_again(trained, reviews, capsys, tmp_path
     assert json.loads((tmp_path / "again/run.json").read_text())["method"] == "slm-fp"
     for name in ("metrics.csv", "settings.yaml"):
         assert (tmp_path / "again" / name).read_text() == (trained / name).read_text()
+
+
+def test_train_ends_with_a_table_and_a_next_command_that_works(learner, capsys, tmp_path):
+    rows = [{"film: text": row["text"], **row} for row in ROWS if row["split"] != "test"]
+    for row in rows:
+        del row["text"]
+    data = write_rows(tmp_path / 'it\'s "mine".jsonl', rows)
+    command = ["train", "--data", data, "--columns", '{"text": "film: text"}', "--encoder", learner]
+    command += ["--out", tmp_path / "run 1", "--summary", "9", "--training.epochs", "1"]
+    code, out, err = run(capsys, *command)
+    assert code == 0, err
+    assert "On dev, 9 of 16 texts:" in out and "AUPRC" in out and "random scores" in out
+    last = out.splitlines()[-1]
+    assert last.startswith("next: unirex evaluate ") and last.endswith(" --split dev")  # there is no test
+    code, out, err = run(capsys, *shlex.split(last)[2:])
+    assert code == 0 and "16 texts" in out, err
 
 
 def test_evaluations_with_other_settings_do_not_overwrite_each_other(trained, reviews, capsys):

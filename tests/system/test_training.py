@@ -180,6 +180,22 @@ def test_patience_ends_training(hopeless):
     assert len(list(csv.DictReader((hopeless[1] / "metrics.csv").open()))) == 2
 
 
+def test_training_says_what_it_does_how_its_epochs_went_and_why_it_ended(learner, capsys):
+    tried = settings(learner, epochs=3, patience=1, learning_rate=1e-9) | {"progress": True}
+    unirex.fit("vanilla", DATA, **tried)
+    plan, *epochs, end = [line for line in capsys.readouterr().err.splitlines() if " steps, " not in line][:4]
+    assert plan == (
+        "training on 48 texts: 9 steps in 3 epochs; "
+        "it ends early if dev accuracy (16 texts) is no better for 1 epoch"
+    )
+    assert [line.partition(" dev")[0] for line in epochs] == ["epoch 1/3:", "epoch 2/3:"]
+    score = epochs[1].split()[3]
+    assert end == (
+        "training ended after epoch 2 of 3: dev accuracy was no better for 1 epoch; "
+        f"kept epoch 2, with the best dev accuracy: {score}"
+    )
+
+
 def test_patience_counts_from_when_all_objectives_have_begun(learner, tmp_path):
     late = {"sufficiency": {"warmup": 0.4}}  # of 9 epochs: the fifth is the first with all of it
     tried = settings(learner, epochs=9, patience=1, learning_rate=1e-9)

@@ -23,7 +23,7 @@ def run(options: Namespace) -> int:
     try:
         report = run_demo(options.out)
     except KeyboardInterrupt:
-        print("\nunirex: stopped; the same command goes on from the last finished epoch.", file=sys.stderr)
+        print("\nunirex: stopped; the same command goes on from the last checkpoint.", file=sys.stderr)
         return 130
     print(f"\nOpen the report in a browser: {report.resolve().as_uri()}")
     return 0

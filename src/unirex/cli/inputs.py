@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from contextlib import contextmanager
@@ -171,13 +170,24 @@ def reading_settings(options: Namespace) -> dict[str, Any]:
     return {name: options[name] for name in defaults_of(reading_options) if name not in others}
 
 
-def typed_dataset_options(options: Namespace) -> str:
-    """The dataset options that were given, as they are typed, for the next command."""
-    words = []
-    for name, value in given_options(options, dataset_options).items():
-        values = value if isinstance(value, dict) else {"": value}
-        words += [f" --{name}{key and f'.{key}'} {shlex.quote(str(item))}" for key, item in values.items()]
-    return "".join(words)
+def typed_dataset_options(options: Namespace) -> list[str]:
+    """The dataset options that were given, as the words of a command line that has them again."""
+    given = given_options(options, dataset_options)
+    # A table as JSON: unlike `--columns.text a: b`, it is read back as it was, whatever the names in it.
+    values = {
+        name: json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else str(value)
+        for name, value in given.items()
+    }
+    return [word for name, value in values.items() for word in typed_option(name, value)]
+
+
+def typed_option(name: str, value: str) -> list[str]:
+    """An option and its value as words of a command line.
+
+    >>> typed_option("data", "my reviews.csv"), typed_option("data", "-x.csv")
+    (['--data', 'my reviews.csv'], ['--data=-x.csv'])
+    """
+    return [f"--{name}={value}"] if value.startswith("-") else [f"--{name}", value]
 
 
 def selected_examples(options: Namespace) -> Iterable[Example]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import random
+import shlex
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 from jsonargparse import ArgumentParser, Namespace
@@ -14,9 +16,15 @@ from unirex.cli import inputs
 from unirex.config import Config, check_keys, flat, plain, read_settings
 from unirex.errors import UserError
 from unirex.extractors import extractor_name
+from unirex.files import duration
 from unirex.methods.catalogue import check_variant, family, method_diff, method_names
 
+if TYPE_CHECKING:
+    from unirex.data.example import Example, Splits
+    from unirex.system import System
+
 METHOD = "slm-fp"
+SUMMARY = 200  # dev texts of the table at the end: seconds rather than minutes
 
 
 def options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
@@ -42,12 +50,14 @@ def options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
 
 def run(options: Namespace) -> int:
     """Train a system and keep the run in `--out`."""
-    from unirex.methods import fit
+    from unirex.methods import fit, is_first_process
 
     inputs.use_threads(options.threads)
     for name, example in (("data", "reviews.jsonl"), ("out", "runs/mine")):
         if not options[name]:
             raise UserError(f"train needs --{name}, as in --{name} {example}")
+    if options.summary < 0:
+        raise UserError(f"--summary {options.summary}: give how many dev texts, or 0 for no summary.")
     data = inputs.read_dataset(options.data, options, seed=options.data_seed)
     given = options.as_dict()
     try:
@@ -61,13 +71,43 @@ def run(options: Namespace) -> int:
             config={field.name: given[field.name] for field in fields(Config)},
         )
     except KeyboardInterrupt:
+        from unirex.training.epochs import CHECKPOINT_EVERY
+
         print(
-            "\nunirex: stopped; the same command with --resume goes on from the last epoch.", file=sys.stderr
+            "\nunirex: stopped; the same command with --resume goes on from the last checkpoint: one is kept "
+            f"after every epoch, and inside an epoch every {duration(CHECKPOINT_EVERY)}.",
+            file=sys.stderr,
         )
         return 130
+    if not is_first_process():
+        return 0
     print(f"{system.name}: trained, saved in {options.out}")
-    print(f"next: unirex evaluate {options.out} --data {options.data}{inputs.typed_dataset_options(options)}")
+    if options.summary:
+        _summarize(system, data["dev"], options.summary)
+    print(f"next: {_evaluation_command(options, data)}")
     return 0
+
+
+def _summarize(system: System, dev: Sequence[Example], number: int) -> None:
+    """Performance, faithfulness and plausibility on some of the dev texts."""
+    from unirex.evaluation import evaluate
+
+    # Drawn, as the first of sorted data are no fair part.
+    drawn = sorted(random.Random(0).sample(range(len(dev)), min(number, len(dev))))
+    texts = [dev[index] for index in drawn]
+    results = evaluate(system, texts, draws=1, beside=(), progress=True)
+    which = f"{len(texts)} of {len(dev)}" if len(texts) < len(dev) else f"all {len(dev)}"
+    print(f"\nOn dev, {which} texts:\n{results.table()}\n")
+
+
+def _evaluation_command(options: Namespace, data: Splits) -> str:
+    """The command that measures the system on test, or on dev where test has no labels."""
+    test = data.get("test", ())
+    labelled = bool(test) and all(example.label is not None for example in test)
+    run = f"./{options.out}" if options.out.startswith("-") else options.out
+    words = ["unirex", "evaluate", run, *inputs.typed_option("data", options.data)]
+    words += inputs.typed_dataset_options(options)
+    return shlex.join(words if labelled else [*words, "--split", "dev"])
 
 
 def _run_options(parser: ArgumentParser) -> None:
@@ -82,6 +122,7 @@ def _run_options(parser: ArgumentParser) -> None:
     add(
         "--stages", type=str, help="folder for the stages of fresh and l2e, to share them (default: in --out)"
     )
+    add("--summary", type=int, default=SUMMARY, help="dev texts measured at the end; 0: none")
     inputs.threads_option(parser)
 
 

@@ -52,8 +52,8 @@ class Patience(EarlyStopping):
 class Epochs(Callback):
     """Per epoch: new seeds before; the best weights, a row of `metrics.csv` and a checkpoint after.
 
-    An epoch that takes longer than `CHECKPOINT_EVERY` has checkpoints inside too. A run resumed from one draws
-    the remaining batches of the epoch, and every other random number, as if it had not been interrupted.
+    An epoch that takes longer than `CHECKPOINT_EVERY` has checkpoints inside too. A run resumed from one
+    draws the remaining batches of the epoch, and all other chance, as if it had not been interrupted.
     """
 
     def __init__(self, model: RationaleModel, folder: Path, config: Config, batches: Batches) -> None:
@@ -155,8 +155,8 @@ class Epochs(Callback):
         processes, rank = len(place["random"][0]), trainer.global_rank
         if processes != trainer.world_size:
             raise UserError(
-                f"{self.folder} was begun with {processes} processes, not {trainer.world_size}; inside an epoch "
-                "it goes on with as many."
+                f"{self.folder} was interrupted inside an epoch of {processes} processes, not "
+                f"{trainer.world_size}; resume it on as many devices."
             )
         device = trainer.strategy.root_device
         self.batches.set_epoch(trainer.current_epoch, done=place["batches"])

@@ -21,14 +21,19 @@ class Feedback(Callback):
     def __init__(self, epochs: Epochs, config: Config, data: Splits, metric: str) -> None:
         self.epochs, self.training, self.data = epochs, config.training, data
         self.metric = f"{MONITOR} {metric.replace('_', ' ')}"
+        self.shown = True
         self.progress: Progress | None = None
+
+    def setup(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
+        """Of several processes, the first one speaks."""
+        self.shown = trainer.is_global_zero
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Announce the work and begin to count its steps."""
-        steps = int(trainer.estimated_stepping_batches)
-        say(self._plan(steps, trainer.global_step))
+        steps, done = int(trainer.estimated_stepping_batches), trainer.global_step
+        self._say(self._plan(steps, done))
         self.progress = Progress(
-            self._epoch(trainer), total=steps, done=trainer.global_step, unit="steps", first=MEASURED
+            self._epoch(trainer), total=steps, done=done, shown=self.shown, unit="steps", first=MEASURED
         ).__enter__()
 
     def on_train_epoch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:  # noqa: D102
@@ -99,10 +104,10 @@ class Feedback(Callback):
 
     def _say(self, line: str) -> None:
         """A line above the bar; a run that was complete when it was resumed has no bar."""
-        if self.progress is None:
-            say(line)
-        else:
+        if self.progress is not None:
             self.progress.say(line)
+        elif self.shown:
+            say(line)
 
     def _close(self) -> None:
         if self.progress is not None:

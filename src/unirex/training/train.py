@@ -58,8 +58,8 @@ def train(
     Splits may be `given` precomputed token scores, for each example one array per sequence.
 
     The folder receives `metrics.csv` and, while training lasts, `checkpoints/`. Ctrl-C raises
-    KeyboardInterrupt and leaves the last checkpoint, which is written after every epoch and every ten minutes
-    inside one; with `resume` training goes on from there and ends with the weights an uninterrupted run gives.
+    KeyboardInterrupt and leaves the last checkpoint, of the epoch before or of the last ten minutes; with
+    `resume` training goes on from there and ends with the weights an uninterrupted run gives.
     """
     training, pad = config.training, encoder.tokenizer.pad_token_id
     gold = gold_pool(data["train"], config)
@@ -75,9 +75,8 @@ def train(
     order = list(by_length(parts["dev"].lengths.tolist(), 2 * training.batch_size, tokens=TOKENS))
     metric = data.info.metric if training.metric == "auto" else training.metric
     epochs = Epochs(model, folder, config, batches)
-    trainer = build_trainer(config, folder, [epochs])
-    if progress and trainer.is_global_zero:
-        trainer.callbacks.append(Feedback(epochs, config, data, metric))
+    feedback = [Feedback(epochs, config, data, metric)] if progress else []
+    trainer = build_trainer(config, folder, [epochs, *feedback])
     batches.rank, batches.world_size = trainer.global_rank, trainer.world_size
     if gold is not None and trainer.is_global_zero:
         write_file(folder / "gold.json", json.dumps(gold.to_dict(), indent=2) + "\n")
