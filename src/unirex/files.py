@@ -239,22 +239,24 @@ class _NotebookBar:
     def __init__(self) -> None:
         from IPython.display import HTML, display
 
-        self.html, self.lines = HTML, list[str]()
+        self.html, self.lines, self.bar = HTML, list[str](), ""
         self.output = display(HTML(""), display_id=True)
 
     def show(self, doing: str, done: int, goal: int | None, status: str) -> None:
         numbers = "" if goal is None else f' value="{done}" max="{goal}"'
-        self._draw(f"<div><progress{numbers}></progress> {escape(f'{doing}: {status}')}</div>")
+        self.bar = f"<div><progress{numbers}></progress> {escape(f'{doing}: {status}')}</div>"
+        self._draw()
 
     def say(self, line: str) -> None:
         self.lines.append(f"<div>{escape(line)}</div>")
         self._draw()
 
     def close(self) -> None:
+        self.bar = ""
         self._draw()
 
-    def _draw(self, bar: str = "") -> None:
-        self.output.update(self.html("".join([*self.lines, bar])))
+    def _draw(self) -> None:
+        self.output.update(self.html("".join([*self.lines, self.bar])))
 
 
 def _in_notebook() -> bool:

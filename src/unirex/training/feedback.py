@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import Any
 
 import lightning.pytorch as pl
@@ -23,6 +24,7 @@ class Feedback(Callback):
         self.metric = f"{MONITOR} {metric.replace('_', ' ')}"
         self.shown = True
         self.progress: Progress | None = None
+        self.closing = ExitStack()
 
     def setup(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
         """Of several processes, the first one speaks."""
@@ -32,9 +34,10 @@ class Feedback(Callback):
         """Announce the work and begin to count its steps."""
         steps, done = int(trainer.estimated_stepping_batches), trainer.global_step
         self._say(self._plan(steps, done))
-        self.progress = Progress(
+        progress = Progress(
             self._epoch(trainer), total=steps, done=done, shown=self.shown, unit="steps", first=MEASURED
-        ).__enter__()
+        )
+        self.progress = self.closing.enter_context(progress)
 
     def on_train_epoch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:  # noqa: D102
         self._count(trainer)
@@ -56,13 +59,13 @@ class Feedback(Callback):
     def on_fit_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Which epoch is kept, and why there are no more."""
         self._say(f"{self._end()}; {self._choice()}")
-        self._close()
+        self.closing.close()
 
     def on_exception(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, exception: BaseException
     ) -> None:
         """Leave no bar behind."""
-        self._close()
+        self.closing.close()
 
     def _plan(self, steps: int, done: int) -> str:
         """The work in a line.
@@ -108,10 +111,6 @@ class Feedback(Callback):
             self.progress.say(line)
         elif self.shown:
             say(line)
-
-    def _close(self) -> None:
-        if self.progress is not None:
-            self.progress.__exit__()
 
 
 def number(amount: int, thing: str) -> str:
