@@ -294,4 +294,11 @@ def say(line: str) -> None:
 
 
 def _short(rate: float) -> str:
-    return f"{rate:,.0f}" if rate >= 10 else f"{rate:.1f}"
+    """A rate in few digits.
+
+    >>> _short(1234.5), _short(3.04), _short(0.0321)
+    ('1,234', '3.0', '0.03')
+    """
+    if rate >= 10:
+        return f"{rate:,.0f}"
+    return f"{rate:.1f}" if rate >= 1 else f"{rate:.1g}"

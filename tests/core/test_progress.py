@@ -132,7 +132,7 @@ def test_tracked_items_are_counted_as_they_go_by():
     for number, _ in enumerate(tracked("abc", progress)):
         assert progress.done == number
         clock.now += 20
-    assert progress.done == 3 and file.getvalue() == "explaining: 2 of 3 rows, 0.1/s, 20 s left\n"
+    assert progress.done == 3 and file.getvalue() == "explaining: 2 of 3 rows, 0.05/s, 20 s left\n"
 
 
 def test_times_are_told_as_people_say_them():

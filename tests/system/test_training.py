@@ -81,6 +81,18 @@ def test_a_run_goes_on_inside_an_epoch_as_if_it_had_never_stopped(learner, tmp_p
     assert (tmp_path / "whole/metrics.csv").read_text() == (tmp_path / "cut/metrics.csv").read_text()
 
 
+def test_every_process_finds_its_own_random_state_among_those_of_all():
+    cpu = torch.device("cpu")
+    (first,), _, (second,) = (
+        training_epochs.random_states(cpu),
+        torch.rand(3),
+        training_epochs.random_states(cpu),
+    )
+    drawn = torch.rand(3)
+    training_epochs.set_random_states([torch.stack([first, second])[1]], cpu)
+    assert torch.rand(3).equal(drawn)
+
+
 @pytest.mark.parametrize("cut", [4, 5])
 def test_patience_is_remembered_over_an_interruption(hopeless, tmp_path, monkeypatch, cut):
     tried, whole = hopeless

@@ -178,9 +178,11 @@ def random_states(device: torch.device) -> list[Tensor]:
 
 def set_random_states(states: Sequence[Tensor], device: torch.device) -> None:
     """Go back to what `random_states` returned."""
-    torch.set_rng_state(states[0])
-    if len(states) > 1:
-        torch.get_device_module(device).set_rng_state(states[1])
+    # Copies, as torch misreads a state that is part of a larger tensor.
+    cpu, *other = [state.clone() for state in states]
+    torch.set_rng_state(cpu)
+    for state in other:
+        torch.get_device_module(device).set_rng_state(state)
 
 
 def as_csv(rows: Sequence[Mapping[str, float]]) -> str:
