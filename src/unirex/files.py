@@ -1,9 +1,13 @@
-"""Atomic file writes and progress reporting."""
+"""Atomic file writes, folders held by one process, and progress reporting."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 import os
+import platform
+import shutil
 import sys
 import tempfile
 import time
@@ -21,6 +25,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Advance = Callable[[int], object]  # progress callback: number of items just finished
 
+DRAFT = ".draft-"  # in the names of what is being written; a process that is killed leaves it behind
+LOCK = ".lock"  # file in a folder that a process holds, with the process in it
+SUMS = "SHA256SUMS"  # file with the digests of others, as `sha256sum --check` reads it
+
 LOG_EVERY = 30.0  # seconds between two lines of a log
 REDRAW_EVERY = 0.1  # seconds between two states of a bar
 
@@ -35,7 +43,7 @@ def replace_file(path: Path, write: Callable[[Path], object]) -> None:
     """Let `write` fill a draft beside `path`, then move it into place atomically."""
     with _writable(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=path.suffix)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}{DRAFT}", suffix=path.suffix)
         os.close(handle)
     draft = Path(name)
     try:
@@ -61,6 +69,101 @@ def new_folder(folder: Path) -> Iterator[None]:
             with suppress(OSError):
                 path.rmdir()
         raise
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold a folder for this process; if another one holds it, a `UserError` says which.
+
+    The system releases the lock of a process that dies, however it dies. Drafts that such a process left in
+    the folder are removed.
+    """
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        yield
+        return
+    path = folder / LOCK
+    while True:
+        with _writable(folder):
+            file = path.open("a+", encoding="utf-8")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UserError(f"{folder}: {_owner(path)} is working there; wait for it, or stop it.") from None
+        except OSError:  # a file system without locks
+            pass
+        if _is_open(path, file.fileno()):
+            break
+        file.close()  # its last owner removed it between our two steps
+    owner = {"process": os.getpid(), "host": platform.node(), "since": time.strftime("%Y-%m-%d %H:%M:%S")}
+    try:
+        file.truncate(0)
+        file.write(json.dumps(owner) + "\n")
+        file.flush()
+        sweep_drafts(folder)
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+        file.close()
+
+
+def _is_open(path: Path, handle: int) -> bool:
+    """Whether the open file is the one of this name."""
+    try:
+        return os.path.samestat(os.fstat(handle), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+def _owner(path: Path) -> str:
+    try:
+        owner = json.loads(path.read_text("utf-8"))
+        return f"process {owner['process']} on {owner['host']} (since {owner['since']})"
+    except (OSError, ValueError, KeyError, TypeError):
+        return "another process"
+
+
+def sweep_drafts(folder: Path) -> None:
+    """Remove what processes that were killed left behind in a folder that this process holds."""
+    for path in folder.glob(f".*{DRAFT}*"):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
+
+
+def write_sums(folder: Path) -> None:
+    """Write the digests of all files in a folder to `SHA256SUMS` there."""
+    lines = [f"{_sha256(path)}  {path.name}\n" for path in sorted(folder.iterdir()) if path.name != SUMS]
+    (folder / SUMS).write_text("".join(lines), "utf-8")
+
+
+def check_sums(folder: Path) -> None:
+    """Refuse a folder whose files are not those of its `SHA256SUMS`; one without is taken as it is."""
+    try:
+        lines = (folder / SUMS).read_text("utf-8").splitlines()
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except (OSError, ValueError) as error:
+        raise UserError(f"{folder / SUMS}: cannot be read ({error}).") from error
+    for line in lines:
+        digest, _, name = line.partition("  ")
+        path = folder / Path(name).name
+        try:
+            same = _sha256(path) == digest
+        except OSError as error:
+            raise UserError(f"{path}: missing or unreadable; save the system again.") from error
+        if not same:
+            raise UserError(
+                f"{path} is not as it was saved: damaged, or of another system. Save it again, or if you "
+                f"changed it yourself delete {folder / SUMS}."
+            )
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @contextmanager

@@ -27,7 +27,7 @@ from unirex.errors import UserError, one_line, unknown
 from unirex.explanation import Explanation, explanations
 from unirex.extractors import LABEL_FREE, build_extractor, extractor_name, option_names
 from unirex.extractors.token_scores import check_dial
-from unirex.files import Advance
+from unirex.files import DRAFT, Advance, check_sums, write_sums
 from unirex.modeling import RationaleConfig, RationaleModel
 from unirex.models.classifier import Classifier
 from unirex.models.encoders import (
@@ -341,10 +341,13 @@ class System:
             )
         target = Path(folder)
         target.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=target, prefix=".saving-") as draft, quiet_transformers():
+        with tempfile.TemporaryDirectory(dir=target, prefix=f".system{DRAFT}") as draft, quiet_transformers():
             self.model.save_pretrained(draft)
             self.tokenizer.save_pretrained(draft)
-            # config.json last: its presence says that the rest is there.
+            write_sums(Path(draft))
+            # config.json goes first and comes last: without it nothing is loaded, so a process that is killed
+            # in between never leaves half of this system with half of another.
+            (target / "config.json").unlink(missing_ok=True)
             for file in sorted(Path(draft).iterdir(), key=lambda path: path.name == "config.json"):
                 shutil.move(file, target / file.name)
 
@@ -453,6 +456,7 @@ def _load_trained(path: str) -> tuple[RationaleModel, PreTrainedTokenizerBase]:
     from transformers import AutoTokenizer
 
     check_files(path)
+    check_sums(Path(path))
     with quiet_transformers():
         try:
             model, info = RationaleModel.from_pretrained(path, use_safetensors=True, output_loading_info=True)

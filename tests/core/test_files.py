@@ -1,6 +1,7 @@
 """Checkpoints without pickle, files whole or not at all."""
 
 import json
+import os
 import pickle
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unirex.errors import UserError
-from unirex.files import replace_file, write_file
+from unirex.files import DRAFT, LOCK, check_sums, locked, replace_file, write_file, write_sums
 from unirex.training.checkpoints import _with_tensors, _without_tensors, load_state, save_state
 
 
@@ -117,3 +118,35 @@ def test_a_failed_writer_leaves_the_old_file(tmp_path, monkeypatch):
     write_file(path, b"new")
     assert path.read_bytes() == b"new"
     assert path.stat().st_mode & 0o400
+
+
+def test_a_folder_is_held_by_one_process_at_a_time(tmp_path):
+    with locked(tmp_path):
+        message = rf"process {os.getpid()} on .* is working there"
+        with pytest.raises(UserError, match=message), locked(tmp_path):
+            pass
+        assert (tmp_path / LOCK).exists()
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("left", ["", "not json", '{"process": 1, "host": "elsewhere", "since": "then"}'])
+def test_what_a_killed_process_left_is_swept(tmp_path, left):
+    (tmp_path / LOCK).write_text(left)
+    (tmp_path / f".metrics.csv{DRAFT}abc.csv").write_text("half")
+    (tmp_path / f".system{DRAFT}xyz").mkdir()
+    (tmp_path / "mine.txt").write_text("kept")
+    with locked(tmp_path):
+        assert sorted(path.name for path in tmp_path.iterdir()) == [LOCK, "mine.txt"]
+
+
+def test_files_that_changed_since_they_were_saved_are_refused(tmp_path):
+    (tmp_path / "a.json").write_text("[1]")
+    check_sums(tmp_path)  # without sums it is taken as it is
+    write_sums(tmp_path)
+    check_sums(tmp_path)
+    (tmp_path / "a.json").write_text("[2]")
+    with pytest.raises(UserError, match=r"a\.json is not as it was saved"):
+        check_sums(tmp_path)
+    (tmp_path / "a.json").unlink()
+    with pytest.raises(UserError, match=r"a\.json: missing"):
+        check_sums(tmp_path)

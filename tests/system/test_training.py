@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from safetensors.torch import load_file
 import unirex
 from planted import count_steps, interrupt_at, planted, same_weights
 from unirex.errors import UserError
+from unirex.files import DRAFT, locked
 from unirex.metrics import performance
 from unirex.modeling import RationaleModel
 from unirex.training import epochs as training_epochs
@@ -166,6 +168,41 @@ def test_a_used_folder_is_left_alone(learner, brief, tmp_path):
         unirex.fit("vanilla", DATA, out=tmp_path / "mine", **settings(learner, epochs=1))
     assert same_weights(before, weights(brief))
     assert (tmp_path / "mine/thesis.txt").read_text() == "do not touch"
+
+
+def test_two_trainings_into_one_folder_are_refused(learner, tmp_path):
+    with locked(tmp_path), pytest.raises(UserError, match="is working there; wait for it, or stop it"):
+        unirex.fit("vanilla", DATA, out=tmp_path, **settings(learner, epochs=1))
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_kill_before_the_run_was_noted_blocks_nothing(learner, brief, tmp_path):
+    (tmp_path / "settings.yaml").write_text((brief / "settings.yaml").read_text())
+    (tmp_path / f".run.json{DRAFT}x.json").write_text("{")
+    unirex.fit("vanilla", DATA, out=tmp_path, **settings(learner, epochs=1))
+    assert same_weights(weights(tmp_path), weights(brief)) and not list(tmp_path.glob(".*"))
+
+
+def test_saving_over_another_system_never_leaves_a_mixture(brief, faithful, tmp_path, monkeypatch):
+    old, new = unirex.load(faithful), unirex.load(brief)
+    old.save_pretrained(tmp_path)
+    with monkeypatch.context() as patch, pytest.raises(OSError, match="disk"):
+        moved = []
+
+        def move(source, target):
+            if moved:
+                raise OSError("the disk is full")
+            moved.append(shutil.copy(source, target))
+
+        patch.setattr("unirex.system.shutil.move", move)
+        new.save_pretrained(tmp_path)
+    with pytest.raises(UserError, match="not a unirex system"):
+        unirex.load(tmp_path)
+    new.save_pretrained(tmp_path)
+    assert same_weights(unirex.load(tmp_path).model.state_dict(), new.model.state_dict())
+    (tmp_path / "model.safetensors").write_bytes((faithful / "model.safetensors").read_bytes())
+    with pytest.raises(UserError, match="not as it was saved"):
+        unirex.load(tmp_path)
 
 
 def test_resuming_a_finished_run_just_loads_it(learner, brief):

@@ -47,9 +47,8 @@ def check_target(target: str | Path) -> Path:
     suffix, known = path.suffix.lower(), (*TABLE_WRITERS, TASKS_SUFFIX)
     if suffix not in known:
         raise UserError(f"{path}: unsupported suffix '{path.suffix}'; supported: {', '.join(known)}")
-    for file in (path, path.with_suffix(CONFIG_SUFFIX)) if suffix == TASKS_SUFFIX else (path,):
-        if exists(file):
-            raise UserError(f"{file} exists already; move it away or choose another name.")
+    if exists(path):
+        raise UserError(f"{path} exists already; move it away or choose another name.")
     return path
 
 
@@ -163,9 +162,19 @@ def write_label_studio(path: Path, data: Splits, names: Sequence[str]) -> list[P
     made = tasks(list(_examples(data)), segments=names)
     for task, split in zip(made, (split for split, part in data.items() for _ in part), strict=True):
         task["data"]["split"] = split
-    write_file(config, labeling_config(data.info.labels, names))
+    write_interface(config, labeling_config(data.info.labels, names))
     write_file(path, json.dumps(made, ensure_ascii=False, indent=1))
     return [path, config]
+
+
+def write_interface(path: Path, content: str) -> None:
+    """Write a labelling interface, before its tasks; another one of this name is not overwritten.
+
+    An equal one is left by a process that was killed before it wrote the tasks.
+    """
+    if exists(path) and path.read_bytes() != content.encode():
+        raise UserError(f"{path} exists already; move it away or choose another name.")
+    write_file(path, content)
 
 
 TABLE_WRITERS: dict[str, Callable[[Path, Splits, Sequence[str]], None]] = {

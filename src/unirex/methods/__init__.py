@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from unirex.config import Config
 from unirex.errors import UserError
+from unirex.files import locked, new_folder
 from unirex.methods.building import balanced_weights, build_system, check_method, check_trainable
 from unirex.methods.catalogue import method_diff, method_names, method_settings, resolve
 
@@ -108,7 +109,16 @@ def as_splits(data: Any, *, dev: Any, test: Any, columns: Mapping[str, str] | No
 
 
 def _fit_in_folder(stages: Stages, data: Splits, config: Config) -> System:
-    """Train in a folder that is kept, or load the finished run there."""
+    """Train in a folder that is kept, and that no other process uses meanwhile; or load the run there."""
+    if not is_first_process():
+        return _fit_in_held_folder(stages, data, config)
+    if stages.folder.exists() and not stages.folder.is_dir():
+        raise UserError(f"{stages.folder}: is a file; give a folder.")
+    with new_folder(stages.folder), locked(stages.folder):
+        return _fit_in_held_folder(stages, data, config)
+
+
+def _fit_in_held_folder(stages: Stages, data: Splits, config: Config) -> System:
     from unirex.system import load
     from unirex.training.run_folder import Run
     from unirex.training.train import build_trainer

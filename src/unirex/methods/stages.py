@@ -21,7 +21,7 @@ from unirex.data.example import Example, Rationale, Splits
 from unirex.encoding.batch import Batch, Encoded
 from unirex.errors import UserError, one_line
 from unirex.explanation import Explanation
-from unirex.files import Advance, Progress, write_file
+from unirex.files import Advance, Progress, locked, new_folder, write_file
 from unirex.methods.building import build_system
 from unirex.system import System, load
 from unirex.training.checkpoints import load_state, save_state
@@ -87,12 +87,13 @@ class Stages:
                 return system
         self._report(f"stage {name}: training in {folder}")
         system = build_system(name, data, config)
-        run.open()
-        # Its folder is named after its inputs, so an interrupted stage can always be resumed.
-        show = self.progress
-        train(system.model, system.text_encoder, data, config, folder=folder, resume=True, progress=show)
-        system.save_pretrained(folder)
-        run.close()
+        with new_folder(folder), locked(folder):
+            run.open()
+            # Its folder is named after its inputs, so an interrupted stage can always be resumed.
+            show = self.progress
+            train(system.model, system.text_encoder, data, config, folder=folder, resume=True, progress=show)
+            system.save_pretrained(folder)
+            run.close()
         return system
 
     def last(

@@ -20,6 +20,7 @@ from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
 ATTENTION = 1024  # tokens in a row at which attention costs as much as the rest of a layer
+CHUNK = 4 << 30  # bytes of activations in a chunk of an accelerator
 
 
 @dataclass(frozen=True)
@@ -131,11 +132,15 @@ def device_limits(encoder: Any) -> Limits:
 
 @cache
 def _limits(device: str, token: int) -> Limits:
-    """Measured on two CPU cores; for other devices, from their memory and the cost of starting kernels."""
+    """Measured on two CPU cores; for other devices, from the cost of starting kernels.
+
+    The chunks do not depend on the memory of the machine, as dropout draws its numbers chunk by chunk: equal
+    seeds must give equal results. What is recomputed draws the same numbers again, so that may depend on it.
+    """
     saved = memory(device) // 4 // token
     if torch.device(device).type == "cpu":
         return Limits(chunk=4096, overhead=128, saved=max(4096, saved))
-    return Limits(chunk=max(4096, min(saved // 2, 1 << 17)), overhead=2048, saved=max(8192, saved))
+    return Limits(chunk=min(max(4096, CHUNK // token), 1 << 17), overhead=2048, saved=max(8192, saved))
 
 
 def memory(device: str) -> int:

@@ -18,7 +18,7 @@ from unirex.config import Config, merge, plain
 from unirex.data.cache import fingerprint
 from unirex.data.example import Splits
 from unirex.errors import UserError
-from unirex.files import write_file
+from unirex.files import DRAFT, LOCK, SUMS, write_file
 
 NOT_INSTALLED = "not installed"
 PACKAGES = ("unirex", "torch", "transformers", "tokenizers", "lightning", "numpy", "safetensors")
@@ -31,6 +31,7 @@ WRITTEN = (  # by a run, removed with it; stages are named after their content a
     "evaluation",
     "config.json",
     "model.safetensors",
+    SUMS,
     "special_tokens_map.json",
 )
 
@@ -73,7 +74,7 @@ class Run:
             )
         if saved:
             self._check_same(saved)
-        elif self.folder.exists() and (not self.folder.is_dir() or any(self.folder.iterdir())):
+        elif self.folder.exists() and not self._is_unused():
             raise UserError(f"{self.folder} is already in use; choose an empty or new folder for --out.")
 
     def open(self) -> None:
@@ -83,6 +84,13 @@ class Run:
             settings = yaml.safe_dump(self._settings(), sort_keys=False)
             write_file(self.folder / "settings.yaml", settings)
             self._write(finished=False)
+
+    def _is_unused(self) -> bool:
+        """Whether the folder holds nothing, or only what a run that was killed at its very start left."""
+        if not self.folder.is_dir():
+            return False
+        names = {path.name for path in self.folder.iterdir() if DRAFT not in path.name}
+        return names <= {"settings.yaml", LOCK}
 
     def clear(self) -> None:
         """Remove the run in the folder, with its evaluations."""
