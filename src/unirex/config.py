@@ -51,7 +51,7 @@ class Training:
         patience: stop after this many epochs without a better dev score.
         optimizer: `adamw`, or `unirex` as the released code (beta2 .98, no bias correction).
         dropout: false switches it off, as the released code did by mistake (spec/known-errors.md#d-2).
-        precision: passed to Lightning.
+        precision: of the computations; the trained system is always in single precision.
         accelerator: passed to Lightning.
         devices: passed to Lightning.
         strategy: passed to Lightning.
@@ -73,7 +73,7 @@ class Training:
     patience: int = 5  # spec/training.md#protocol
     optimizer: Literal["adamw", "unirex"] = "adamw"
     dropout: bool = True
-    precision: str = "32-true"
+    precision: Literal["32-true", "16-mixed", "bf16-mixed", "bf16-true", "64-true"] = "32-true"
     accelerator: str = "auto"
     devices: int | str = 1
     strategy: str = "auto"

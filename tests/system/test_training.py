@@ -4,6 +4,7 @@ import csv
 import json
 import shutil
 from pathlib import Path
+from typing import get_args, get_type_hints
 
 import pytest
 import torch
@@ -11,6 +12,7 @@ from safetensors.torch import load_file
 
 import unirex
 from planted import count_steps, interrupt_at, planted, same_weights
+from unirex.config import Training
 from unirex.errors import UserError
 from unirex.files import DRAFT, locked
 from unirex.metrics import performance
@@ -307,3 +309,38 @@ def test_dropout_is_on_in_every_training_step_and_off_in_validation(learner, mon
     system = unirex.fit("slm-fp", DATA, **settings(learner, epochs=2))
     assert modes == [True] * 6  # the released code lost it after the first batch
     assert not system.model.training
+
+
+@pytest.mark.parametrize("precision", get_args(get_type_hints(Training)["precision"]))
+def test_every_precision_ends_with_a_system_that_can_be_used(learner, tmp_path, precision):
+    tried = settings(learner, epochs=1, precision=precision)
+    try:
+        system = unirex.fit("slm-fp", DATA, out=tmp_path / "run", **tried)
+    except UserError as error:
+        assert "training: " in str(error) and not (tmp_path / "run").exists()  # refused by this hardware
+        return
+    assert {weights.dtype for weights in system.model.parameters()} == {torch.float32}
+    assert system.explain("a fine film").spans
+    assert unirex.load(tmp_path / "run").explain("a fine film") == system.explain("a fine film")
+
+
+def test_a_training_that_diverges_is_no_success(learner, tmp_path, monkeypatch, capsys):
+    steps, forward = [], RationaleModel.forward
+
+    def spoilt(self, **batch):
+        output = forward(self, **batch)
+        steps.append(batch)
+        if len(steps) == 5:  # in the second epoch of three steps
+            output.loss = output.loss * float("nan")
+        return output
+
+    monkeypatch.setattr(RationaleModel, "forward", spoilt)
+    with pytest.raises(
+        UserError, match=r"diverged in epoch 2: .* epoch 1, the best before, is saved.*0\.002 now"
+    ):
+        unirex.fit("vanilla", DATA, out=tmp_path / "late", **settings(learner))
+    assert unirex.load(tmp_path / "late").explain("a fine film").label in ("bad", "good", *DATA.info.labels)
+    assert not json.loads((tmp_path / "late/run.json").read_text())["finished"]
+    with pytest.raises(UserError, match=r"diverged in epoch 1: .* nothing was saved"):
+        unirex.fit("vanilla", DATA, out=tmp_path / "soon", **settings(learner, learning_rate=1e30))
+    assert not (tmp_path / "soon/config.json").exists()

@@ -25,6 +25,7 @@ from unirex.files import Advance, Progress, locked, new_folder, write_file
 from unirex.methods.building import build_system
 from unirex.system import System, load
 from unirex.training.checkpoints import load_state, save_state
+from unirex.training.divergence import DivergedError
 from unirex.training.run_folder import Run, versions
 from unirex.training.train import Scores, train
 
@@ -102,16 +103,21 @@ class Stages:
         """Train the system the run is about, in the run's own folder."""
         if given is not None:
             self._report(f"last stage: training in {self.folder}")
-        train(
-            system.model,
-            system.text_encoder,
-            data,
-            config,
-            folder=self.folder,
-            resume=self.resume,
-            progress=self.progress,
-            given=given,
-        )
+        try:
+            train(
+                system.model,
+                system.text_encoder,
+                data,
+                config,
+                folder=self.folder,
+                resume=self.resume,
+                progress=self.progress,
+                given=given,
+            )
+        except DivergedError as error:
+            if error.kept:
+                system.save_pretrained(self.folder)  # with the weights of its best epoch
+            raise
         return system
 
     def scores(self, name: str, system: System, examples: Sequence[Example]) -> Scores:

@@ -20,6 +20,7 @@ from unirex.errors import UserError
 from unirex.files import write_file
 from unirex.modeling import RationaleModel
 from unirex.training.checkpoints import load_state, save_state
+from unirex.training.divergence import is_finite
 
 LAST, BEST = "checkpoints/last.safetensors", "checkpoints/best.safetensors"
 MONITOR = "dev"
@@ -99,7 +100,8 @@ class Epochs(Callback):
         if done == trainer.num_training_batches or done % trainer.accumulate_grad_batches:
             return  # the checkpoint of the epoch follows, or gradients wait that no checkpoint holds
         # The first process decides, as clocks differ.
-        if trainer.strategy.broadcast(time.monotonic() - self.saved_at >= CHECKPOINT_EVERY):
+        due = time.monotonic() - self.saved_at >= CHECKPOINT_EVERY
+        if trainer.strategy.broadcast(due) and is_finite(self.model):
             self.inside = self._place(done, trainer)
             self._checkpoint(trainer)
             self.inside = None
@@ -124,8 +126,12 @@ class Epochs(Callback):
 
     def on_fit_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Load the best weights in every process, and wait until all have them."""
-        self.model.load_state_dict(load_state(self.folder / BEST))
+        self.load_best()
         trainer.strategy.barrier()
+
+    def load_best(self) -> None:
+        """Give the model the weights of the epoch that is kept."""
+        self.model.load_state_dict(load_state(self.folder / BEST))
 
     def _checkpoint(self, trainer: pl.Trainer) -> None:
         trainer.save_checkpoint(self.folder / LAST)

@@ -34,6 +34,7 @@ from unirex.modeling import RationaleModel
 from unirex.models.encoders import encoder_source, use_flash_attention
 from unirex.perturb import drops_exactly
 from unirex.training.checkpoints import PlainCheckpoints
+from unirex.training.divergence import DivergedError, StopIfDiverged
 from unirex.training.epochs import LAST, MONITOR, TERMS, Epochs, Patience
 from unirex.training.feedback import Feedback
 from unirex.training.optimizer import build_optimizer, linear_schedule
@@ -76,12 +77,13 @@ def train(
     metric = data.info.metric if training.metric == "auto" else training.metric
     epochs = Epochs(model, folder, config, batches)
     feedback = [Feedback(epochs, config, data, metric)] if progress else []
-    trainer = build_trainer(config, folder, [epochs, *feedback])
+    rate = training.learning_rate or encoder_source(config.encoder).learning_rate
+    trainer = build_trainer(config, folder, [StopIfDiverged(epochs, rate), epochs, *feedback])
     batches.rank, batches.world_size = trainer.global_rank, trainer.world_size
     if gold is not None and trainer.is_global_zero:
         write_file(folder / "gold.json", json.dumps(gold.to_dict(), indent=2) + "\n")
     checkpoint = folder / LAST if resume and (folder / LAST).exists() else None
-    learner = Learner(model, config, metric)
+    learner = Learner(model, config, metric, rate)
     attention = model.task.encoder.config._attn_implementation
     # Probe now, in full precision: `fit` may convert the weights, and the answer is kept.
     drops_exactly(model.task.encoder, 0)
@@ -90,9 +92,16 @@ def train(
         scored = {name: WithScores(parts[name], scores) for name, scores in (given or {}).items()}
         shown: Mapping[str, Encodings | WithScores] = {**parts, **scored}
         train_loader, dev_loader = loader(shown["train"], batches, pad), loader(shown["dev"], order, pad)
-        run(trainer, learner, train_loader, dev_loader, checkpoint)
-    model.task.encoder.set_attn_implementation(attention)  # may have been switched for training
-    model.eval()
+        try:
+            run(trainer, learner, train_loader, dev_loader, checkpoint)
+        except DivergedError as error:
+            if error.kept:
+                epochs.load_best()
+            raise
+        finally:
+            # Both may have been switched for training.
+            model.task.encoder.set_attn_implementation(attention)
+            model.float().eval()
 
 
 def gold_pool(examples: Sequence[Example], config: Config) -> GoldPool | None:
@@ -196,9 +205,9 @@ def quiet_lightning() -> Iterator[None]:
 class Learner(pl.LightningModule):
     """The model as Lightning trains it: the loss is the model's own, the dev score is the task metric."""
 
-    def __init__(self, model: RationaleModel, config: Config, metric: str) -> None:
+    def __init__(self, model: RationaleModel, config: Config, metric: str, learning_rate: float) -> None:
         super().__init__()
-        self.model, self.settings, self.metric = model, config, metric
+        self.model, self.settings, self.metric, self.learning_rate = model, config, metric, learning_rate
         self.answers: list[tuple[int, int]] = []
 
     def on_train_batch_start(self, batch: Any, batch_idx: int) -> None:  # noqa: D102
@@ -229,10 +238,7 @@ class Learner(pl.LightningModule):
 
     def configure_optimizers(self) -> Any:  # noqa: D102
         training = self.settings.training
-        rate = training.learning_rate
-        if rate is None:
-            rate = encoder_source(self.settings.encoder).learning_rate
-        optimizer = build_optimizer(self.model, training, rate)
+        optimizer = build_optimizer(self.model, training, self.learning_rate)
         steps = int(self.trainer.estimated_stepping_batches)
         schedule = linear_schedule(optimizer, steps=steps, warmup=training.warmup)
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
