@@ -335,11 +335,9 @@ def test_a_training_that_diverges_is_no_success(learner, tmp_path, monkeypatch, 
         return output
 
     monkeypatch.setattr(RationaleModel, "forward", spoilt)
-    with pytest.raises(
-        UserError, match=r"diverged in epoch 2: .* epoch 1, the best before, is saved.*0\.002 now"
-    ):
+    with pytest.raises(UserError, match=r"diverged in epoch 2: .* epoch 1, the best before, is saved"):
         unirex.fit("vanilla", DATA, out=tmp_path / "late", **settings(learner))
-    assert unirex.load(tmp_path / "late").explain("a fine film").label in ("bad", "good", *DATA.info.labels)
+    assert unirex.load(tmp_path / "late").explain("a fine film").label in DATA.info.labels
     assert not json.loads((tmp_path / "late/run.json").read_text())["finished"]
     with pytest.raises(UserError, match=r"diverged in epoch 1: .* nothing was saved"):
         unirex.fit("vanilla", DATA, out=tmp_path / "soon", **settings(learner, learning_rate=1e30))
