@@ -29,7 +29,7 @@ LINE = (
     ("methods",),
     ("paper", "report"),
     ("evaluation",),
-    ("eraser", "comparison"),
+    ("eraser", "comparison", "overview"),
     ("demo", "bench"),
     ("cli",),
 )
@@ -100,7 +100,16 @@ def test_citations_of_the_specification_point_somewhere():
 
 
 HEAVY = {"torch", "transformers", "numpy", "lightning", "jsonargparse", "pyarrow", "matplotlib"}
-LIGHT = ("metrics", "report", "eraser", "evaluation.predictions", "cli.eraser", "comparison", "cli.compare")
+LIGHT = (
+    "metrics",
+    "report",
+    "eraser",
+    "evaluation.predictions",
+    "cli.eraser",
+    "comparison",
+    "cli.compare",
+    "overview",
+)
 
 
 def test_what_needs_nothing_heavy_imports_nothing_heavy():

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from unirex.evaluation import Results, evaluate
     from unirex.explanation import Explanation
     from unirex.methods import fit
+    from unirex.overview import Overview, summarise
     from unirex.system import System, load
 
 __version__ = "0.1.0.dev0"
@@ -35,6 +36,7 @@ _PLACES = {
     "DatasetInfo": "unirex.data.example",
     "Example": "unirex.data.example",
     "Explanation": "unirex.explanation",
+    "Overview": "unirex.overview",
     "Results": "unirex.evaluation",
     "Splits": "unirex.data.example",
     "System": "unirex.system",
@@ -44,6 +46,7 @@ _PLACES = {
     "fit": "unirex.methods",
     "load": "unirex.system",
     "load_dataset": "unirex.data",
+    "summarise": "unirex.overview",
 }
 
 __all__ = [
@@ -51,6 +54,7 @@ __all__ = [
     "DatasetInfo",
     "Example",
     "Explanation",
+    "Overview",
     "Results",
     "Splits",
     "System",
@@ -60,6 +64,7 @@ __all__ = [
     "fit",
     "load",
     "load_dataset",
+    "summarise",
 ]
 
 

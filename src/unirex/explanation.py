@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unirex.data.example import CharSpan, Example, Label, choice_label
 from unirex.data.rationales import text_spans, words
-from unirex.errors import UserError
+from unirex.data.rows import json_rows, nonempty
+from unirex.errors import UserError, one_line
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -95,6 +97,42 @@ class Explanation:
         for name in ("spans", "words", "tokens", "gold_spans"):
             plain[name] = None if plain[name] is None else tuple(part.to_dict() for part in plain[name])
         return plain
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Explanation:
+        """The explanation that `to_dict` wrote, also once it went through JSON."""
+        values = dict(plain)
+        values["probabilities"] = {entry["label"]: entry["probability"] for entry in plain["probabilities"]}
+        for name, kind in {"spans": Span, "words": Word, "tokens": Word, "gold_spans": Span}.items():
+            if values.get(name) is not None:
+                values[name] = tuple(kind(**part) for part in values[name])
+        for name in ("segments", "choices"):
+            if values.get(name) is not None:
+                values[name] = tuple(values[name])
+        return cls(**values)
+
+
+def read_explanations(path: Path) -> Iterator[Explanation]:
+    """The explanations that `unirex explain --out` wrote to a file, one by one."""
+    for place, row in nonempty(json_rows(path), path, unit="explanation"):
+        try:
+            explanation = Explanation.from_dict(row)
+            _check_places(explanation)
+        except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
+            raise UserError(
+                f"{place}: not an explanation as `unirex explain --out` writes it ({one_line(error)})."
+            ) from error
+        yield explanation
+
+
+def _check_places(explanation: Explanation) -> None:
+    """Raise a `ValueError` if a word or span is not the text where it says it stands."""
+    parts: list[Span | Word] = [*explanation.words, *explanation.spans, *(explanation.gold_spans or ())]
+    for part in parts:
+        if explanation.segments[part.segment][part.start : part.end] != part.text:
+            raise ValueError(
+                f"there is no {part.text!r} at {part.start}:{part.end} of segment {part.segment}"
+            )
 
 
 def explanations(

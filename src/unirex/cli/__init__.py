@@ -28,6 +28,7 @@ COMMANDS = {
         "evaluate": "Measure accuracy, faithfulness and plausibility.",
         "compare": "Compare systems: tables, tests, plots, a page.",
         "explain": "Classify texts and show the reasons.",
+        "global": "Show the words that carry each label, over many texts.",
         "data": "Look at datasets: list, stats, check, show, convert, download.",
         "eraser": "ERASER submissions: export, check, score.",
         "nrg": "Normalised relative gain of the methods of a table.",

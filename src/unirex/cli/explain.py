@@ -29,30 +29,15 @@ def options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     add("texts", type=str, nargs="*", help="texts to explain; for pairs, two for each")
     add("--file", type=str, help="a file of texts: JSONL, CSV, TSV, Parquet, or one a line (.txt)")
     add("--data", type=str, help="examples of a dataset: a name, a file or a folder")
-    _data_options(parser)
+    inputs.example_options(parser)
     add("--choices", type=list[str], help='answers to choose from: \'["sea", "sky"]\'')
-    add("--budget", type=float, help="size of the rationale, in per cent of the tokens (default: 20)")
-    add("--selector", type=str, help="top-k (default), or best-span for one run of words")
-    inputs.extractor_options(parser)
-    add(
-        "--dial",
-        type=float,
-        help="of systems with two scores: from 0, as a person would mark, to 1, as the classifier went by",
-    )
-    inputs.blend_option(parser)
+    inputs.rationale_options(parser)
     add("--for", type=str, nargs="+", help="labels to give reasons for, or all (default: the predicted one)")
     add("--json", action="store_true", help="print JSON, one object a line")
     add("--html", type=str, help="write a page")
     add("--label_studio", type=str, help="write tasks for Label Studio, to be corrected there")
     add("--out", type=str, help="write JSONL")
     inputs.threads_option(parser)
-
-
-def _data_options(parser: ArgumentParser) -> None:
-    """Options that go with `--data` only."""
-    inputs.dataset_options(parser)
-    parser.add_argument("--split", type=str, help="of --data; test if not given")
-    parser.add_argument("--number", type=int, help="of --data: how many, from the first on")
 
 
 def run(options: Namespace) -> int:
@@ -118,7 +103,7 @@ def _check(options: Namespace) -> None:
     if options.number is not None and options.number < 1:
         raise UserError(f"--number {options.number}: must be at least 1.")
     if not options.data:
-        for name in inputs.given_options(options, _data_options):
+        for name in inputs.given_options(options, inputs.example_options):
             if not (options.file and name == "columns"):
                 raise UserError(f"--{name} is for --data; it has no effect on texts and --file.")
     if options.label_studio and options["for"]:

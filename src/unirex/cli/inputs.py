@@ -67,10 +67,19 @@ def dataset_options(parser: ArgumentParser) -> None:
     parser.add_argument("--data_seed", type=int, default=0, help="for splits and samples that are drawn")
 
 
-def system_options(parser: ArgumentParser) -> None:
-    """Which system or classifier to use."""
+def example_options(parser: ArgumentParser) -> None:
+    """Which examples of `--data` are explained."""
+    dataset_options(parser)
+    parser.add_argument("--split", type=str, help="of --data; test if not given")
+    parser.add_argument("--number", type=int, help="of --data: how many, from the first on")
+
+
+def system_options(
+    parser: ArgumentParser, *, run: str = "folder of a trained system, or of any classifier"
+) -> None:
+    """Which system or classifier to use; `run` says in the help what the first argument may be."""
     add = parser.add_argument
-    add("run", type=str, nargs="?", help="folder of a trained system, or of any classifier")
+    add("run", type=str, nargs="?", help=run)
     add("--model", type=str, help="a Hugging Face sequence classifier: a folder or a Hub id")
     add("--labels", type=list[bool | int | str], help="of --model: names of its classes, in their order")
 
@@ -79,6 +88,17 @@ def extractor_options(parser: ArgumentParser) -> None:
     """Another extractor than the system's own."""
     parser.add_argument("--extractor", type=str, help="explain by another algorithm than the system's own")
     parser.add_argument("--extractor_options", type=dict[str, Any], default={}, help="its options")
+
+
+def rationale_options(parser: ArgumentParser) -> None:
+    """How large the rationale of an explanation is, how it is selected and by which scores."""
+    add = parser.add_argument
+    add("--budget", type=float, help="size of the rationale, in per cent of the tokens (default: 20)")
+    add("--selector", type=str, help="top-k (default), or best-span for one run of words")
+    extractor_options(parser)
+    said = "of systems with two scores: from 0, as a person would mark, to 1, as the classifier went by"
+    add("--dial", type=float, help=said)
+    blend_option(parser)
 
 
 def blend_option(parser: ArgumentParser) -> None:
