@@ -3,7 +3,7 @@
 import pytest
 
 import unirex
-from planted import planted
+from planted import DECIDING, planted
 
 POST_HOC = {
     "integrated-gradients": {},
@@ -38,3 +38,9 @@ def test_it_explains_texts_and_comes_back_as_it_was_saved(classifier, name, tmp_
     assert [span.text for span in explained.spans] == ["good"]
     system.save_pretrained(tmp_path / "saved")
     assert unirex.load(tmp_path / "saved").explain("the film is good and long", budget=17) == explained
+
+
+def test_the_planted_words_are_those_that_carry_the_labels(classifier):
+    overview = unirex.summarise(classifier, planted()["test"], min_count=2)
+    for label in overview.labels:
+        assert {word.text for word in label.words[:3]} == set(DECIDING[label.label])

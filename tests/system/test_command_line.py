@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from commands import fails, run, write_rows
+from commands import fails, run, succeeds, write_rows
 from planted import planted
 from unirex.cli import build_parser, main
 from unirex.cli.command import called_parser
@@ -187,6 +187,15 @@ def test_explain_a_file_to_jsonl_and_html(trained, capsys, tmp_path):
     assert run(capsys, *options, "--html", tmp_path / "page.html")[0] == 0
     page = (tmp_path / "page.html").read_text("utf-8")
     assert "<b>bad" not in page and "&lt;b&gt;" in page
+
+
+def test_global_counts_the_words_of_many_explanations(trained, reviews, capsys, tmp_path):
+    chosen = ["--data", reviews, "--split", "all", "--number", "12", "--budget", "30"]
+    now = json.loads(succeeds(capsys, "global", trained, *chosen, "--min_count", "1", "--json"))
+    assert now["texts"] == 12 and any(label["words"] for label in now["labels"])
+    succeeds(capsys, "explain", trained, *chosen, "--out", tmp_path / "explained.jsonl")
+    saved = succeeds(capsys, "global", tmp_path / "explained.jsonl", "--min_count", "1", "--json")
+    assert json.loads(saved) == now
 
 
 def test_the_methods_settings_are_defaults_that_options_override(capsys):

@@ -30,8 +30,8 @@ def chance_of_as_many(found: int, drawn: int, *, of_kind: int, total: int) -> fl
 
     The one-sided test of Fisher: the tail of the hypergeometric distribution.
 
-    >>> chance_of_as_many(2, 2, of_kind=2, total=4)  # one of the six ways to draw two of four
-    0.16666666666666666
+    >>> round(1 / chance_of_as_many(2, 2, of_kind=2, total=4), 6)  # one of the six ways to draw two of four
+    6.0
     >>> chance_of_as_many(0, 3, of_kind=2, total=9)
     1.0
     """

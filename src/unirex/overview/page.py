@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from unirex.overview.overview import Disagreement, Example, LabelOverview, Overview, Reason, WrongReason
+from unirex.overview.reasons import Disagreement, LabelOverview, Reason, WrongReason
 from unirex.overview.tables import (
     ONLY_MODEL,
     ONLY_PEOPLE,
@@ -17,9 +18,13 @@ from unirex.overview.tables import (
     out_of,
     wrong_lead,
 )
-from unirex.report.marked_text import LEVELS, TextPiece, passage
+from unirex.overview.tally import Quotation
+from unirex.report.marked_text import TextPiece, level, passage
 from unirex.report.markup import Html, element
 from unirex.report.page import count, header, page, percent, resource
+
+if TYPE_CHECKING:
+    from unirex.overview.overview import Overview
 
 Facts = Mapping[str, str]  # the columns of a row, by their heads
 
@@ -56,7 +61,11 @@ def _label_section(label: LabelOverview) -> Html:
         hidden = f"{count(label.hidden, 'word')} more in its rationales, each too rarely to be shown."
         parts.append(element("p", hidden, class_="fine"))
     sides = {ONLY_MODEL: label.only_model, ONLY_PEOPLE: label.only_people}
-    columns = [_disagreements(heading, words) for heading, words in sides.items() if words]
+    columns = [
+        _disagreements(heading, words, by_people=heading == ONLY_PEOPLE)
+        for heading, words in sides.items()
+        if words
+    ]
     if columns:
         parts.append(element("div", *columns, class_="grid sides"))
     return element("section", *parts)
@@ -82,7 +91,7 @@ def _reason_row(reason: Reason) -> tuple[Facts, Html]:
     facts = {
         "carries": out_of(reason.carried, reason.texts),
         "importance": mean_importance(reason),
-        "marked too": out_of(reason.marked, reason.annotated),
+        "marked": out_of(reason.marked, reason.annotated),
         "wrong": out_of(reason.wrong, reason.known),
     }
     return facts, _row(reason.text, facts, reason.carried / reason.texts, reason.examples)
@@ -98,7 +107,7 @@ def _wrong_row(reason: WrongReason) -> tuple[Facts, Html]:
     return facts, _row(reason.text, facts, reason.wrong / reason.carried, reason.examples)
 
 
-def _row(word: str, facts: Facts, share: float, examples: Iterable[Example]) -> Html:
+def _row(word: str, facts: Facts, share: float, examples: Iterable[Quotation]) -> Html:
     """A word with its facts, the first of them as a bar, too; its texts unfold."""
     (first, value), *others = facts.items()
     fill = element("span", class_="fill", style=f"width:{100 * share:.1f}%")
@@ -110,7 +119,7 @@ def _row(word: str, facts: Facts, share: float, examples: Iterable[Example]) -> 
     return element("details", summary, all_facts, *map(_quotation, examples))
 
 
-def _disagreements(heading: str, words: Sequence[Disagreement]) -> Html:
+def _disagreements(heading: str, words: Sequence[Disagreement], *, by_people: bool) -> Html:
     """The words of one side; their texts unfold."""
     rows = []
     for word in words:
@@ -118,17 +127,19 @@ def _disagreements(heading: str, words: Sequence[Disagreement]) -> Html:
             f"selected {out_of(word.selected, word.annotated)}, marked {out_of(word.marked, word.annotated)}"
         )
         summary = element("summary", element("b", word.text, dir="auto"), " ", element("span", said))
-        rows.append(element("details", summary, *map(_quotation, word.examples)))
+        quoted = (_quotation(example, by_people=by_people) for example in word.examples)
+        rows.append(element("details", summary, *quoted))
     return element("div", element("h3", heading), *rows, class_="view")
 
 
-def _quotation(example: Example) -> Html:
-    """A text with the word marked."""
-    start, end = example.start, example.end
-    pieces = [
-        TextPiece(example.text[:start]),
-        TextPiece(example.text[start:end], level=LEVELS, selected=True, score=1.0),
-        TextPiece(example.text[end:]),
-    ]
-    name = [element("p", example.id, class_="id")] if example.id is not None else []
-    return element("blockquote", passage([pieces]), *name)
+def _quotation(quotation: Quotation, *, by_people: bool = False) -> Html:
+    """A text with the word marked, as the system selects it or as people mark it."""
+    start, end, score = quotation.start, quotation.end, quotation.importance
+    word = TextPiece(quotation.text[start:end], level(score, 1.0), selected=True, score=score)
+    if by_people:
+        word = TextPiece(word.text, gold=True)
+    pieces = [TextPiece(quotation.text[:start]), word, TextPiece(quotation.text[end:])]
+    about = [] if quotation.id is None else [element("span", quotation.id, class_="id")]
+    if quotation.right is False:
+        about.append(element("span", f"✗ wrong, gold {quotation.gold_label}", class_="wrong", dir="auto"))
+    return element("blockquote", passage([pieces]), element("p", *about, class_="about"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, Group, RenderableType
@@ -11,20 +12,15 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from unirex.overview.overview import (
-    SIGNIFICANT,
-    Disagreement,
-    Example,
-    LabelOverview,
-    Overview,
-    Reason,
-    WrongReason,
-)
-from unirex.overview.tally import window
+from unirex.overview.reasons import SIGNIFICANT, Disagreement, LabelOverview, Reason, WrongReason
+from unirex.overview.tally import Quotation, window
 from unirex.report.grid import MISSING
 from unirex.report.marked_text import word_list
 from unirex.report.markup import printable
 from unirex.report.page import count, percent
+
+if TYPE_CHECKING:
+    from unirex.overview.overview import Overview
 
 WIDTH = 110  # of tables as plain text
 AROUND = 22  # characters of an example, on each side of the word
@@ -117,11 +113,19 @@ def wrong_lead(overview: Overview) -> str:
 
 def notes(overview: Overview) -> list[str]:
     """What to know before the numbers are believed; each is a sentence or two."""
-    shown = (
-        f"Rows with counts below {overview.min_count} are not shown. Words are ranked by how consistently "
-        "and how often they carry the label."
-    )
-    return [*overview.notes, shown]
+    columns = [
+        "Carries: texts that were given the label and have the word in their rationale, of all texts that "
+        "hold the word. Words are ranked by how consistently and how often they do. "
+        f"Rows with counts below {overview.min_count} are not shown.",
+        "Importance: 1 is the most important word of its text; mean over the texts that hold the word and "
+        "were given the label, with a 95 % interval from 20 texts on.",
+    ]
+    if any(reason.annotated for label in overview.labels for reason in label.words):
+        columns.append(
+            "Marked: texts in which people marked the word, of those it carries that people annotated "
+            "and the system got right."
+        )
+    return [*overview.notes, *columns]
 
 
 def _share_wrong(wrong: int, known: int) -> str:
@@ -149,7 +153,7 @@ def _label(label: LabelOverview) -> Iterator[RenderableType]:
 def _reason_table(kind: str, reasons: Sequence[Reason]) -> Table:
     """Words or phrases; what is known of none of them has no column."""
     marked, known = any(reason.annotated for reason in reasons), any(reason.known for reason in reasons)
-    columns = ["carries", "importance", *["marked too"] * marked, *["wrong"] * known]
+    columns = ["carries", "importance", *["marked"] * marked, *["wrong"] * known]
     table = _table(kind, columns)
     for reason in reasons:
         cells = [out_of(reason.carried, reason.texts), mean_importance(reason)]
@@ -178,7 +182,7 @@ def _table(first: str, columns: Sequence[str]) -> Table:
     table.add_column(first, no_wrap=True, max_width=LONGEST)
     for column in columns:
         table.add_column(column, justify="right", no_wrap=True)
-    table.add_column("for example")
+    table.add_column("example")
     return table
 
 
@@ -188,7 +192,7 @@ def _disagreement_line(title: str, words: Sequence[Disagreement]) -> Text:
     return word_list(f"{title} (times selected : marked)", counted)
 
 
-def _quoted(examples: Sequence[Example]) -> Text:
+def _quoted(examples: Sequence[Quotation]) -> Text:
     """The first example, cut to the words around the one that is meant, which is underlined."""
     if not examples:
         return Text()

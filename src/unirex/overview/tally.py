@@ -21,16 +21,17 @@ CHOSEN = "the chosen answer"  # stands for the label where answers are choices: 
 Quoted = Literal["carried", "wrong", "only_model", "only_people"]  # why a text is quoted for a word
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class Quotation:
-    """A text, or what stands around a word in a long one, and where the word is in it."""
+    """A text, or what stands around a word in a long one; the word is at `start` to `end`."""
 
-    length: int  # characters of the whole text
-    number: int  # of the text, from 0
     text: str
     start: int
     end: int
-    id: str | None = field(compare=False)
+    importance: float  # of the word in this text
+    id: str | None
+    gold_label: Label | None
+    right: bool | None  # whether the prediction was; None where the gold label is unknown
 
 
 @dataclass(slots=True)
@@ -48,7 +49,8 @@ class WordCount:
     only_people: int = 0  # of `annotated`: marked, not in the rationale
     importance: float = 0.0  # sum over `present`
     importance_squared: float = 0.0
-    quotations: dict[Quoted, list[Quotation]] = field(default_factory=dict)  # the shortest, in order
+    # The shortest texts, in order, each with its length.
+    quotations: dict[Quoted, list[tuple[int, Quotation]]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -103,20 +105,10 @@ class Tally:
             word = label.words[text]
             _count(word, occurrence, right=right, compared=compared)
             for kind in _kinds(occurrence, right=right, compared=compared):
-                self._quote(word.quotations.setdefault(kind, []), explanation, occurrence)
+                _quote(word.quotations.setdefault(kind, []), explanation, occurrence, right)
         self._sample(label, found)
         if self._counts > MOST_COUNTS:
             self._forget()
-
-    def _quote(self, kept: list[Quotation], explanation: Explanation, occurrence: Occurrence) -> None:
-        """Keep the text if it is among the shortest; the same words are not quoted twice."""
-        text = explanation.segments[occurrence.segment]
-        if len(kept) == QUOTED and len(text) >= kept[-1].length:
-            return
-        quoted, (start, end) = window(text, occurrence.place)
-        if all(quotation.text != quoted for quotation in kept):
-            insort(kept, Quotation(len(text), self.texts - 1, quoted, start, end, explanation.id))
-            del kept[QUOTED:]
 
     def _sample(self, label: LabelCount, found: Mapping[str, Occurrence]) -> None:
         """Keep the words of the rationale, of so many predictions at most: each is as likely to be kept."""
@@ -156,6 +148,23 @@ def window(text: str, place: CharSpan, margin: int = MARGIN) -> tuple[str, CharS
     before, after = "… " if first else "", " …" if last < len(text) else ""
     shift = len(before) - first
     return f"{before}{text[first:last]}{after}", (start + shift, end + shift)
+
+
+def _quote(
+    kept: list[tuple[int, Quotation]], explanation: Explanation, occurrence: Occurrence, right: bool | None
+) -> None:
+    """Keep the text if it is among the shortest; the same words are not quoted twice."""
+    text = explanation.segments[occurrence.segment]
+    if len(kept) == QUOTED and len(text) >= kept[-1][0]:
+        return
+    quoted, (start, end) = window(text, occurrence.place)
+    if any(quotation.text == quoted for _, quotation in kept):
+        return
+    quotation = Quotation(
+        quoted, start, end, occurrence.importance, explanation.id, explanation.gold_label, right
+    )
+    insort(kept, (len(text), quotation), key=lambda pair: pair[0])
+    del kept[QUOTED:]
 
 
 def _count(word: WordCount, occurrence: Occurrence, *, right: bool | None, compared: bool) -> None:
