@@ -6,6 +6,7 @@ import math
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import groupby
 
 from unirex.data.example import CharSpan
@@ -27,6 +28,7 @@ class Occurrence:
     marked: bool  # by a person
 
 
+@lru_cache(maxsize=2**16)  # the same words come again and again
 def folded(word: str) -> str:
     """A word as it is counted: without case and the punctuation around it; signs alone are words.
 
@@ -75,6 +77,7 @@ def importance(score: float, top: float) -> float:
     return min(1.0, score / top)
 
 
+@lru_cache(maxsize=2**16)
 def is_signs(word: str) -> bool:
     """Whether a word has neither letters nor digits."""
     return not any(sign.isalnum() for sign in word)
