@@ -138,6 +138,7 @@ def test_the_command_reads_saved_explanations(tmp_path, capsys):
     assert "exists already" in fails(capsys, "global", path, "--html", html)
     assert "is for a system" in fails(capsys, "global", path, "--budget", 10)
     assert "--data" in fails(capsys, "global", tmp_path)
+    assert "no such file" in fails(capsys, "global", tmp_path / "typo.jsonl")
     other = write_rows(tmp_path / "texts.jsonl", [{"text": "so good", "label": "pos"}])
     assert "texts.jsonl:1: not an explanation" in fails(capsys, "global", other)
 

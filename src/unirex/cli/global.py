@@ -77,6 +77,8 @@ def _check(options: Namespace) -> None:
     if _saved(options):
         for name in inputs.given_options(options, _explaining_options):
             raise UserError(f"--{name} is for a system; {options.run} has explanations already.")
+    elif options.run is not None and Path(options.run).suffix == ".jsonl" and not Path(options.run).exists():
+        raise UserError(f"{options.run}: no such file; `unirex explain --out` writes explanations.")
     elif options.data is None:
         raise UserError("global needs texts to explain: --data, a name, a file or a folder.")
     if options.json and options.html:
