@@ -303,7 +303,7 @@ def read_settings(path: str | Path) -> dict[str, Any]:
         raise UserError(f"{path}: no such configuration file.") from error
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: cannot be read ({one_line(error)}).") from error
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, RecursionError) as error:
         raise UserError(f"{path}: not valid YAML ({one_line(error)}).") from error
     if content is not None and not isinstance(content, dict):
         raise UserError(f"{path}: expected `setting: value` lines, found {type(content).__name__}.")

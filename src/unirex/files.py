@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import math
@@ -47,9 +48,10 @@ def replace_file(path: Path, write: Callable[[Path], object]) -> None:
         os.close(handle)
     draft = Path(name)
     try:
-        write(draft)
-        with draft.open("rb") as written:
-            os.fsync(written.fileno())  # before the move, or a crash could leave an empty file in place
+        with _enough_space(path):
+            write(draft)
+            with draft.open("rb") as written:
+                os.fsync(written.fileno())  # before the move, or a crash could leave an empty file in place
         draft.chmod(0o666 & ~_umask())  # mkstemp makes files that only their owner can read
         draft.replace(path)
     finally:
@@ -164,6 +166,17 @@ def check_sums(folder: Path) -> None:
 def _sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@contextmanager
+def _enough_space(path: Path) -> Iterator[None]:
+    """Name the file that did not fit, as the system's own error does not."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            raise
+        raise UserError(f"{path}: cannot be written ({error.strerror}).") from error
 
 
 @contextmanager

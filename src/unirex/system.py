@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack, overload
 
 import torch
+from safetensors import SafetensorError
 
 from unirex.config import EXPLAINED_BUDGET
 from unirex.data.example import Example, Label, choice_label
@@ -342,7 +343,10 @@ class System:
         target = Path(folder)
         target.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=target, prefix=f".system{DRAFT}") as draft, quiet_transformers():
-            self.model.save_pretrained(draft)
+            try:
+                self.model.save_pretrained(draft)
+            except SafetensorError as error:  # how safetensors says that the disk is full
+                raise UserError(f"{folder}: cannot be written ({one_line(error)}).") from error
             self.tokenizer.save_pretrained(draft)
             write_sums(Path(draft))
             # config.json goes first and comes last: without it nothing is loaded, so a process that is killed
@@ -423,7 +427,7 @@ def saved_kind(path: str) -> str:
             return str(json.loads(file.read_text("utf-8")).get("model_type"))
         with quiet_transformers():
             return AutoConfig.from_pretrained(path, **SAFE).model_type
-    except (json.JSONDecodeError, UnicodeDecodeError, AttributeError) as error:
+    except (json.JSONDecodeError, UnicodeDecodeError, AttributeError, RecursionError) as error:
         raise UserError(f"{file}: not valid JSON ({one_line(error)}).") from error
     except (OSError, ValueError) as error:
         raise UserError(
@@ -452,7 +456,6 @@ def _load_classifier(
 
 def _load_trained(path: str) -> tuple[RationaleModel, PreTrainedTokenizerBase]:
     """The model and the tokenizer of a system of this library."""
-    from safetensors import SafetensorError
     from transformers import AutoTokenizer
 
     check_files(path)
@@ -461,7 +464,7 @@ def _load_trained(path: str) -> tuple[RationaleModel, PreTrainedTokenizerBase]:
         try:
             model, info = RationaleModel.from_pretrained(path, use_safetensors=True, output_loading_info=True)
             tokenizer = AutoTokenizer.from_pretrained(path, **SAFE)
-        except (OSError, ValueError, RuntimeError, SafetensorError) as error:
+        except Exception as error:  # whatever a damaged file leads to; tokenizers raises no other kind
             raise UserError(f"{path}: could not be loaded as a unirex system: {one_line(error)}") from error
     check_complete(path, info)
     check_finite(path, model)

@@ -9,6 +9,7 @@ from safetensors.torch import load_file, save_file
 
 import unirex
 from unirex.errors import UserError
+from unirex.files import SUMS
 from unirex.modeling import RationaleModel
 from unirex.models.encoders import INDEX, load_encoder, load_pretrained
 
@@ -95,3 +96,21 @@ def test_an_encoder_inside_a_system_is_a_known_one(folders):
     assert isinstance(system.model, RationaleModel)
     assert torch.isfinite(next(system.model.parameters())).all()
     assert not list(folder.rglob("ran"))
+
+
+GARBAGE = {"empty": b"", "zeros": b"\0" * 64, "list": b"[1, 2]", "deep": b"[" * 50_000, "text": b"\xff\xfe{"}
+FILES = ("config.json", "tokenizer.json", "tokenizer_config.json", "model.safetensors", SUMS)
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("content", GARBAGE.values(), ids=GARBAGE)
+def test_a_damaged_file_is_an_error_in_a_line(folders, name, content):
+    folder, load = folders["system"]
+    (folder / name).write_bytes(content)
+    for verified in (True, False):
+        if not verified:
+            (folder / SUMS).unlink()
+        try:
+            load(folder)
+        except UserError as error:
+            assert str(folder) in str(error) and "\n" not in str(error)

@@ -2,7 +2,10 @@
 
 import csv
 import json
+import re
+import resource
 import shutil
+import signal
 from pathlib import Path
 from typing import get_args, get_type_hints
 
@@ -37,6 +40,16 @@ def brief(learner, tmp_path_factory):
     """The folder of a classifier that was trained for an epoch."""
     out = tmp_path_factory.mktemp("brief") / "run"
     unirex.fit("vanilla", DATA, out=out, **settings(learner, epochs=1))
+    return out
+
+
+@pytest.fixture(scope="module")
+def interrupted(learner, tmp_path_factory):
+    """The folder of a run that was stopped in its second epoch."""
+    out = tmp_path_factory.mktemp("interrupted") / "run"
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        interrupt_at(patch, 5)  # epochs of 3 steps
+        unirex.fit("vanilla", DATA, out=out, **settings(learner))
     return out
 
 
@@ -342,3 +355,36 @@ def test_a_training_that_diverges_is_no_success(learner, tmp_path, monkeypatch, 
     with pytest.raises(UserError, match=r"diverged in epoch 1: .* nothing was saved"):
         unirex.fit("vanilla", DATA, out=tmp_path / "soon", **settings(learner, learning_rate=1e30))
     assert not (tmp_path / "soon/config.json").exists()
+
+
+@pytest.mark.parametrize("name", ["run.json", "settings.yaml", "checkpoints/last.safetensors"])
+@pytest.mark.parametrize("content", [b"", b"[3]", b'{"data": 5}', b"{" * 9999, b"\xff\0"])
+def test_a_damaged_run_is_an_error_in_a_line(interrupted, learner, tmp_path, name, content):
+    shutil.copytree(interrupted, tmp_path, dirs_exist_ok=True)
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(UserError, match=re.escape(str(tmp_path))) as said:
+        unirex.fit("vanilla", DATA, out=tmp_path, resume=True, **settings(learner))
+    assert "\n" not in str(said.value)
+
+
+def test_a_flipped_bit_in_a_checkpoint_is_noticed(interrupted, learner, tmp_path):
+    shutil.copytree(interrupted, tmp_path, dirs_exist_ok=True)
+    path = tmp_path / "checkpoints/last.safetensors"
+    content = bytearray(path.read_bytes())
+    content[-100] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(UserError, match=r"last\.safetensors: damaged"):
+        unirex.fit("vanilla", DATA, out=tmp_path, resume=True, **settings(learner))
+
+
+def test_a_full_disk_is_an_error_in_a_line(learner, tmp_path):
+    _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, most))
+    try:
+        with pytest.raises(UserError, match=r"cannot be written .*too large"):
+            unirex.fit("vanilla", DATA, out=tmp_path / "run", **settings(learner, epochs=1))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+        signal.signal(signal.SIGXFSZ, before)
+    unirex.fit("vanilla", DATA, out=tmp_path / "run", resume=True, **settings(learner, epochs=1))

@@ -101,7 +101,7 @@ def load_pretrained(name: str, *, kind: str = "model", **options: Any) -> Any:
     try:
         with quiet_transformers():
             return loader.from_pretrained(source.place, **options, **SAFE)
-    except (OSError, ValueError) as error:
+    except Exception as error:  # whatever a damaged file leads to; tokenizers raises no other kind
         raise UserError(
             f"encoder '{name}' could not be loaded: {one_line(error)} "
             f"(known here: {', '.join(ENCODERS)}; or a folder, or a Hub id)"

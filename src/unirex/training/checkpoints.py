@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,7 +13,7 @@ from lightning.pytorch.plugins.io import CheckpointIO
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
-from unirex.errors import UserError
+from unirex.errors import UserError, one_line
 from unirex.files import replace_file
 
 
@@ -36,8 +37,15 @@ def save_state(path: Path, state: Mapping[str, Any]) -> None:
     """Save a nested structure of tensors and plain values as one safetensors file."""
     tensors: dict[str, Any] = {}
     plain = _without_tensors(state, tensors)
-    metadata = {"state": json.dumps(plain)}
-    replace_file(path, lambda draft: save_file(tensors, str(draft), metadata))
+    metadata = {"state": json.dumps(plain), "sha256": _digest(tensors)}
+
+    def write(draft: Path) -> None:
+        try:
+            save_file(tensors, str(draft), metadata)
+        except SafetensorError as error:  # how safetensors says that the disk is full
+            raise UserError(f"{path}: cannot be written ({one_line(error)}).") from error
+
+    replace_file(path, write)
 
 
 def load_state(path: Path) -> dict[str, Any]:
@@ -45,10 +53,21 @@ def load_state(path: Path) -> dict[str, Any]:
     try:
         with safe_open(str(path), framework="pt") as file:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-            plain = json.loads((file.metadata() or {})["state"])
-        return _with_tensors(plain, tensors)
-    except (SafetensorError, OSError, KeyError, json.JSONDecodeError) as error:
-        raise UserError(f"{path}: not a checkpoint of this library ({error}).") from error
+            metadata = file.metadata() or {}
+        state = _with_tensors(json.loads(metadata["state"]), tensors)
+    except (SafetensorError, OSError, LookupError, ValueError, TypeError, RecursionError) as error:
+        raise UserError(f"{path}: not a checkpoint of this library ({one_line(error)}).") from error
+    if metadata.get("sha256") != _digest(tensors):
+        raise UserError(f"{path}: damaged; its content is not what was written.")
+    return state
+
+
+def _digest(tensors: Mapping[str, torch.Tensor]) -> str:
+    digest = hashlib.sha256()
+    for name in sorted(tensors):
+        digest.update(f"{name} {tensors[name].dtype} {tuple(tensors[name].shape)} ".encode())
+        digest.update(tensors[name].reshape(-1).view(torch.uint8).numpy().data)
+    return digest.hexdigest()
 
 
 def _without_tensors(value: Any, tensors: dict[str, Any]) -> Any:

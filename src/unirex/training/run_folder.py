@@ -14,10 +14,10 @@ from typing import Any
 
 import yaml
 
-from unirex.config import Config, merge, plain
+from unirex.config import Config, merge, plain, read_settings
 from unirex.data.cache import fingerprint
 from unirex.data.example import Splits
-from unirex.errors import UserError
+from unirex.errors import UserError, one_line
 from unirex.files import DRAFT, LOCK, SUMS, write_file
 
 NOT_INSTALLED = "not installed"
@@ -112,14 +112,16 @@ class Run:
 
     def _saved(self) -> dict[str, Any]:
         """The content of `run.json`; empty if there is none."""
+        file = self.folder / "run.json"
         try:
-            return json.loads((self.folder / "run.json").read_text("utf-8"))
+            saved = json.loads(file.read_text("utf-8"))
         except (FileNotFoundError, NotADirectoryError):
             return {}
-        except ValueError as error:
-            raise UserError(
-                f"{self.folder / 'run.json'} is damaged ({error}); choose another --out."
-            ) from error
+        except (ValueError, RecursionError) as error:
+            raise UserError(f"{file} is damaged ({one_line(error)}); choose another --out.") from error
+        if not isinstance(saved, dict) or not isinstance(saved.get("data", {}), dict):
+            raise UserError(f"{file} is damaged; choose another --out.")
+        return saved
 
     def _write(self, *, finished: bool) -> None:
         content = {
@@ -143,12 +145,12 @@ class Run:
             raise UserError(f"{self.folder} is not complete enough to resume; choose another --out.")
         if saved["method"] != self.method:
             raise UserError(f"{self.folder} was begun with method '{saved['method']}', not '{self.method}'.")
-        if saved["data"]["fingerprint"] != fingerprint(self.data):
+        if saved["data"].get("fingerprint") != fingerprint(self.data):
             raise UserError(
-                f"{self.folder} was begun with other data ('{saved['data']['name']}' has changed since)."
+                f"{self.folder} was begun with other data ('{saved['data'].get('name')}' has changed since)."
             )
         # Older versions had fewer settings: the others were as their defaults are.
-        begun = merge(plain(Config()), yaml.safe_load(file.read_text("utf-8")))
+        begun = merge(plain(Config()), read_settings(file))
         for key, (before, now) in differences(begun, self._settings()).items():
             raise UserError(
                 f"{self.folder} was begun with {key} = {before!r}, not {now!r}; choose another folder."
