@@ -12,16 +12,15 @@ measure() {  # RUN DATASET options…
   [ -e "$folder" ] || unirex evaluate "$out/$run" --data "$data" --draws 0 --beside mask_token --out "$folder" "$@"
 }
 for seed in 0 1 2; do
-  for method in vanilla slm-fp slm-fpo; do
+  for method in vanilla slm-fpo; do
     run=sst-$method-$seed
-    unirex train --method "$method" --data sst --seed "$seed" --training.epochs 2 --budgets_per_step 1 \
-      --out "$out/$run" --resume
+    unirex train --method "$method" --data sst --seed "$seed" --training.epochs 3 --out "$out/$run" --resume
     measure "$run" sst
   done
 done
 for method in vanilla slm-fpo; do
   run=movies-$method-0
-  unirex train --method "$method" --data movies --seed 0 --training.epochs 2 --training.batch_size 16 --max_length 256 \
-    --budgets_per_step 1 --out "$out/$run" --resume
+  unirex train --method "$method" --data movies --seed 0 --training.epochs 3 --training.batch_size 16 \
+    --max_length 256 --out "$out/$run" --resume
   measure "$run" movies
 done

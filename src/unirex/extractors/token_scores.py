@@ -10,7 +10,7 @@ from unirex.errors import UserError, unknown
 from unirex.models.heads import build_head
 from unirex.models.task import Pass
 
-DIAL = 0.25  # from a first look at SST dev: most of the faithfulness, hardly any loss of plausibility
+DIAL = 0.3  # chosen on SST dev: docs/results/ordering.md
 
 LEARNERS = ("encoder", "head")
 
