@@ -146,19 +146,19 @@ def agreed(*annotations, how="union"):
 
 def test_the_label_most_gave_and_their_marks():
     with collecting() as problems:
-        label, rationale, groups = agreed(
+        label, rationale, groups, votes = agreed(
             AnnotatorAnswer("ann", "good", one((0, 2))),
             AnnotatorAnswer("bob", "bad", one((7, 9))),
             AnnotatorAnswer("cy", "good", one((1, 4))),
         )
     assert (label, rationale) == ("good", one((0, 4)))
-    assert groups == (one((0, 2)), one((1, 4)))
+    assert groups == (one((0, 2)), one((1, 4))) and votes == ("good", "bad", "good")
     assert problems == ["here: bob chose 'bad', most chose 'good': the marks are left out"]
 
 
 def test_marks_of_somebody_who_gave_no_label_count():
     found = agreed(AnnotatorAnswer("ann", "good"), AnnotatorAnswer("bob", None, one((0, 2))))
-    assert found == ("good", one((0, 2)), ())
+    assert found == ("good", one((0, 2)), (), ())
 
 
 def test_nobody_marked_is_not_nothing_marked():
@@ -175,6 +175,6 @@ def test_a_tie_is_a_mistake_unless_decided():
     with pytest.raises(UserError, match=r"do not agree on a label \(ann 'good', bob 'bad'\); settle it"):
         agreed(ann, bob)
     decided = agreed(ann, AnnotatorAnswer("bob", "bad", one((1, 2)), decisive=True))
-    assert decided == ("bad", one((1, 2)), ())
+    assert decided == ("bad", one((1, 2)), (), ("good", "bad"))
     with pytest.raises(UserError, match="do not agree"):  # 1 and True are two labels
         agreed(AnnotatorAnswer("ann", 1), AnnotatorAnswer("bob", True))

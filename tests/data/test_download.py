@@ -660,9 +660,9 @@ def test_unknown_names_are_told(root):
 
 
 def test_every_address_is_complete():
-    names = ("sst", "movies", "cose", "multirc", "esnli", "yelp", "amazon", "stormfront")
+    names = ("sst", "movies", "cose", "multirc", "esnli", "hatexplain", "yelp", "amazon", "stormfront")
     folders = {name: name for name in names}
-    folders |= {"offenseval": "tweeteval/offensive", "irony": "tweeteval/irony"}
+    folders |= {"toxic-spans": "toxic-spans", "offenseval": "tweeteval/offensive", "irony": "tweeteval/irony"}
     assert {name: address.folder for name, address in ADDRESSES.items()} == folders
     for address in ADDRESSES.values():
         assert address.licence and address.holds and address.urls

@@ -202,7 +202,7 @@ def test_options_a_dataset_does_not_have(planted, tmp_path, given, message):
 
 def test_every_known_dataset_has_a_module():
     for name, place in DATASETS.items():
-        assert place == f"unirex.data.datasets.{name}"
+        assert place == f"unirex.data.datasets.{name.replace('-', '_')}"
         module = import_module(place)
         assert module.__doc__ and module.INFO.name == name
         assert name == "demo" or module.FOLDERS
@@ -215,7 +215,7 @@ def formats(monkeypatch):
     for name in ("label-studio", "prodigy", "doccano", "huggingface"):
         module = types.ModuleType(f"planted_{name}")
 
-        def read(path, *, columns, annotators, name=name):
+        def read(path, *, columns, annotators="its own", name=name):
             calls.append((name, path, columns, annotators))
             return [
                 DatasetRecord(f"{path}:{n}", None, Example(str(n), ("x",), "ab"[n % 2])) for n in range(20)
@@ -242,7 +242,7 @@ ENTITY = {"start_offset": 0, "end_offset": 1, "label": "a"}
 def test_formats_are_seen_from_the_content(tmp_path, formats, name, content, found):
     path = write_rows(tmp_path / name, content)
     assert load_dataset(path).info == DatasetInfo("data", ("a", "b"))
-    assert formats == [(found, path, Columns(), "union")]
+    assert formats == [(found, path, Columns(), "its own")]
 
 
 @pytest.mark.parametrize(

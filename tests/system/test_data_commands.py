@@ -218,20 +218,23 @@ def test_agreement_of_annotators_by_split(capsys, tmp_path):
     # Of the words of train, 001 and 011 are marked: α = 1 - 5 · 2 / (2 · 3 · 3), κ = (2/3 - 1/2) / (1/2).
     assert rows[0] == ["train", "1", "3", "2", "0.444", "0.333", "0.667"]
     assert rows[1] == ["test", "1", "2", "2", "1.000", "1.000", "1.000"]
-    assert [row[:4] for row in rows[2:]] == [["all", "2", "5", "2"]]
+    assert rows[2][:4] == ["all", "2", "5", "2"]
+    assert rows[-1] == ["all", "2", "2", "–", "–", "100.0 %"]  # on labels, of which there is one
     told = json.loads(run(capsys, "data", "agreement", export, "--json")[1])
-    assert told["train"]["pairwise_f1"] == pytest.approx(2 / 3) and told["all"]["annotators"] == [2, 2]
+    assert told["train"]["words"]["pairwise_f1"] == pytest.approx(2 / 3)
+    assert told["all"]["words"]["annotators"] == [2, 2] and told["all"]["labels"]["same"] == 1
 
 
 def test_agreement_without_splits_and_with_nothing_to_agree_on(capsys, tmp_path):
     text = "so very good"
     rows = [{"text": text, "label": "pos", "rationale": [[0, 12]], "groups": [[[0, 12]], [[0, 12]]]}]
     told = json.loads(run(capsys, "data", "agreement", write_rows(tmp_path / "a.jsonl", rows), "--json")[1])
-    assert list(told) == ["all"] and told["all"]["alpha"] is None and told["all"]["pairwise_f1"] == 1
+    assert list(told) == ["all"] and told["all"]["labels"] is None
+    assert told["all"]["words"]["alpha"] is None and told["all"]["words"]["pairwise_f1"] == 1
 
 
 def test_agreement_needs_annotators(capsys, films, tmp_path):
-    assert "no text was marked by two annotators" in fails(capsys, "data", "agreement", films)
+    assert "no text was marked or labelled by two annotators" in fails(capsys, "data", "agreement", films)
     assert "do not say who marked what" in fails(capsys, "data", "agreement", "movies")
     assert "no such file" in fails(capsys, "data", "agreement", "nothing.jsonl")
     assert "did you mean 'text'" in fails(capsys, "data", "agreement", films, "--columns.txt", "x")

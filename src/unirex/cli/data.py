@@ -6,31 +6,33 @@ import os
 import random
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from jsonargparse import ArgumentParser, Namespace
 from rich.console import Console
-from rich.table import Table
 
 from unirex.cli import inputs
 from unirex.cli.command import Command, sub_commands
 from unirex.data.catalogue import catalogue, entry
-from unirex.data.example import SPLIT_NAMES, Example, Splits
+from unirex.data.example import Example, Splits
 from unirex.data.formats import find_format
 from unirex.data.formats.table import as_columns
-from unirex.data.load import DATASETS, load_records
+from unirex.data.load import DATASETS, load_dataset, load_records
 from unirex.data.statistics import TokenCounter, statistics
 from unirex.data.validate import collecting, exists
 from unirex.errors import UserError, unknown
 from unirex.files import write_file
 
+if TYPE_CHECKING:
+    from unirex.metrics.agreement import Agreement
+
 FOLDER = "data"  # where downloads go by default
-PLACED = re.compile(r"(.*?(?::\d+|(?:row|item|task|example) \S+)): ")  # where a problem is
-AGREEMENT = ("split", "texts", "words", "annotators", "Krippendorff's α", "Fleiss' κ", "pairwise F1")
+PLACED = re.compile(r"(.*?(?::\d+|(?:row|item|task|example|post) \S+)): ")  # where a problem is
 
 
 def _source_options(parser: ArgumentParser, arguments: Sequence[str], *, seed: int | None = 0) -> None:
@@ -63,13 +65,17 @@ def _stats_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
 def _stats(options: Namespace) -> int:
     if options.max_length < 3:
         raise UserError(f"max_length {options.max_length}: must be at least 3.")
-    numbers = statistics(_load(options), token_counter(options.encoder, options.max_length))
-    if options.json:
-        print(inputs.as_json(numbers.to_dict()))
-    else:
-        from unirex.report.dataset import statistics_table
+    from unirex.metrics.agreement import dataset_agreement
 
-        Console().print(statistics_table(numbers))
+    data = _load(options)
+    numbers = statistics(data, token_counter(options.encoder, options.max_length))
+    agreement = dataset_agreement(data)
+    if options.json:
+        print(inputs.as_json({**numbers.to_dict(), "agreement": _plain(agreement)}))
+        return 0
+    from unirex.report.dataset import agreement_tables, statistics_table
+
+    Console().print(statistics_table(numbers), *agreement_tables(agreement), sep="\n")
     return 0
 
 
@@ -201,52 +207,52 @@ def _chosen(data: Splits, options: Namespace) -> Sequence[Example]:
 
 
 def _agreement_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
-    parser.add_argument("source", type=str, help="a file or a folder with the marks of several annotators")
+    parser.add_argument("source", type=str, help="a dataset name, a file or a folder")
+    inputs.root_option(parser)
     inputs.format_options(parser)
     inputs.further_data_options(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def _agreement(options: Namespace) -> int:
-    """Print how far the annotators agree on the words that matter, in each split and in all texts."""
-    from unirex.metrics.agreement import agreement_of
-    from unirex.report.grid import number
-
-    rows = {split: agreement_of(examples) for split, examples in _examples_by_split(options).items()}
+    """Print how far the annotators agree on words and labels, in each split and in all texts."""
+    agreement = _found_agreement(options)
+    if not agreement:
+        raise UserError(
+            f"{options.source}: no text was marked or labelled by two annotators or more; "
+            "it takes two to agree."
+        )
     if options.json:
-        print(inputs.as_json({split: asdict(row) for split, row in rows.items()}))
+        print(inputs.as_json(_plain(agreement)))
         return 0
-    table = Table(*AGREEMENT)
-    for split, row in rows.items():
-        fewest, most = row.annotators
-        annotators = str(most) if fewest == most else f"{fewest}–{most}"
-        measures = map(number, (row.alpha, row.kappa, row.pairwise_f1))
-        table.add_row(split, str(row.texts), str(row.words), annotators, *measures)
-    Console().print(table)
+    from unirex.report.dataset import agreement_tables
+
+    Console().print(*agreement_tables(agreement), sep="\n")
     return 0
 
 
-def _examples_by_split(options: Namespace) -> dict[str, list[Example]]:
-    """The examples that several people marked: those of each split, and all of them."""
+def _plain(agreement: Mapping[str, Agreement]) -> dict[str, Any]:
+    return {split: asdict(found) for split, found in agreement.items()}
+
+
+def _found_agreement(options: Namespace) -> dict[str, Agreement]:
+    """The agreement of a dataset's annotators; files are not split, and their texts need no label."""
+    from unirex.metrics.agreement import agreement_by_split, dataset_agreement
+
     path, format_name = Path(options.source), options.format
     named = format_name == "auto" and options.source in DATASETS
     if format_name == "auto" and exists(path):
         format_name = find_format(path)
-    if named or format_name == "eraser":
+    if format_name == "eraser" or (named and entry(options.source).info.groups == "evidence"):
         raise UserError(
-            f"{options.source}: named datasets and ERASER's do not say who marked what; agreement is for "
-            "exports of Label Studio, Prodigy and doccano, and for tables with a column of groups."
+            f"{options.source}: ERASER's datasets do not say who marked what; agreement is for HateXplain, "
+            "for exports of Label Studio, Prodigy and doccano, and for tables with several people's answers."
         )
+    if named:
+        return dataset_agreement(load_dataset(options.source, root=options.root, **options.data_options))
     settings = {name: options[name] for name in inputs.defaults_of(inputs.format_options)}
     records = load_records(options.source, **settings, **options.data_options)
-    marked = [record for record in records if len(record.example.groups) > 1]
-    if not marked:
-        raise UserError(
-            f"{options.source}: no text was marked by two annotators or more; it takes two to agree."
-        )
-    splits = [split for split in SPLIT_NAMES if any(record.split == split for record in marked)]
-    parts = {split: [record.example for record in marked if record.split == split] for split in splits}
-    return parts | {"all": [record.example for record in marked]}
+    return agreement_by_split((record.split, record.example) for record in records)
 
 
 def _convert_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:

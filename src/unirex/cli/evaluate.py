@@ -159,7 +159,7 @@ def evaluation_folder(system: System, options: Namespace) -> Path:
     if system.wrapped:  # nothing is written to the folder of a third-party classifier
         home = Path("runs", system.name.partition(" + ")[0].replace("/", "--"))
     reading = [f"{key}-{value}" for key, value in options.data_options.items()]
-    reading += [options.annotators] if options.annotators != "union" else []
+    reading += [options.annotators] if options.annotators else []
     reading += [f"seed-{options.data_seed}"] if options.data_seed else []
     measuring = [
         options.split,

@@ -47,8 +47,8 @@ def reading_options(parser: ArgumentParser) -> None:
     """How a dataset is read: the keyword arguments of `load_dataset` but for its seed."""
     root_option(parser)
     format_options(parser)
-    said = "whose marks are gold: union, majority, intersection, or of N people"
-    parser.add_argument("--annotators", type=str, default="union", help=said)
+    said = "whose marks are gold: union (the usual), majority, intersection, or of N people"
+    parser.add_argument("--annotators", type=str, help=said)
     said = "what a bad row does: stop, skip it, or clip marks that lie outside their text"
     parser.add_argument("--on_error", choices=get_args(OnError), default="stop", help=said)
     further_data_options(parser)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from unirex.data.example import CharSpan, Label, Rationale
 from unirex.data.rationales import merge
@@ -14,6 +14,7 @@ from unirex.data.validate import remark
 from unirex.errors import UserError, unknown
 
 AGGREGATIONS = ("union", "majority", "intersection")
+Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +32,12 @@ class AnnotatorAnswer:
 
 
 class Consensus(NamedTuple):
-    """The combined answer; `groups` holds the marks of each person if there are several."""
+    """The combined answer; `groups` are the marks and `votes` the labels of each person, if of several."""
 
     label: Label | None
     rationale: Rationale | None
-    groups: tuple[Rationale, ...]
+    groups: tuple[Rationale, ...] = ()
+    votes: tuple[Label, ...] = ()
 
 
 def combine(markings: Sequence[Rationale], how: str, segments: Sequence[str]) -> Rationale:
@@ -67,6 +69,7 @@ def agree(
     """
     check_aggregation(how)
     label = _majority_label(answers)
+    votes = _several(tuple(answer.label for answer in answers if answer.label is not None))
     groups: tuple[Rationale, ...] = ()
     for answer in answers:
         if answer.marking is None:
@@ -79,8 +82,13 @@ def agree(
                 f"{answer.annotator} chose {answer.label!r}, most chose {label!r}: the marks are left out",
             )
     if not groups:
-        return Consensus(label, None, ())
-    return Consensus(label, combine(groups, how, segments), groups if len(groups) > 1 else ())
+        return Consensus(label, None, votes=votes)
+    return Consensus(label, combine(groups, how, segments), _several(groups), votes)
+
+
+def _several(answers: tuple[Answer, ...]) -> tuple[Answer, ...]:
+    """The answers of two people or more; none if there is one."""
+    return answers if len(answers) > 1 else ()
 
 
 def check_aggregation(how: str) -> None:

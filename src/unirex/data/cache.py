@@ -142,8 +142,8 @@ def fingerprint(data: Splits) -> str:
     """Digest of the examples by split; it does not depend on where they were read from.
 
     It covers everything training depends on: the examples and their order, and from `info` the labels, task,
-    metric (it selects the checkpoint), markers and rationale segments. The dataset's name and the examples'
-    `groups` are left out, as models learn only from the merged `rationale`.
+    metric (it selects the checkpoint), markers and rationale segments. The dataset's name and the
+    examples' `groups` and `votes` are left out, as models learn only from what is made of them.
     """
     if data.digest is not None:
         return data.digest

@@ -18,9 +18,11 @@ from unirex.errors import UserError
 
 ROOT_VARIABLE = "UNIREX_DATA"  # the folder that holds the datasets, where no root is given
 NAMES = (
-    "demo", "sst", "movies", "cose", "multirc", "esnli", "yelp", "amazon", "stormfront", "offenseval", "irony"
+    "demo", "sst", "movies", "cose", "multirc", "esnli", "hatexplain", "toxic-spans", "yelp", "amazon",
+    "stormfront", "offenseval", "irony",
 )  # fmt: skip
-DATASETS = {name: f"unirex.data.datasets.{name}" for name in NAMES}  # modules, imported on first use
+# Modules, imported on first use.
+DATASETS = {name: f"unirex.data.datasets.{name.replace('-', '_')}" for name in NAMES}
 
 
 def load_named(name: str, *, root: str | Path | None, seed: int, options: Mapping[str, Any]) -> Splits:

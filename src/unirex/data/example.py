@@ -13,6 +13,7 @@ CharSpan = tuple[int, int]  # character offsets, end-exclusive
 Rationale = tuple[tuple[CharSpan, ...], ...]  # the marked spans of each segment
 TaskKind = Literal["text", "segments", "choice"]
 TaskMetric = Literal["accuracy", "macro_f1", "binary_f1"]
+GroupKind = Literal["annotators", "evidence"]
 
 SPLIT_NAMES = ("train", "dev", "test")
 
@@ -34,6 +35,7 @@ class Example:
     rationale: Rationale | None = None
     choices: tuple[str, ...] | None = None
     groups: tuple[Rationale, ...] = ()  # what `rationale` merges: evidence groups, or one per annotator
+    votes: tuple[Label, ...] = ()  # the labels of several annotators, of which `label` is the most frequent
 
     @property
     def text(self) -> str:
@@ -69,7 +71,8 @@ class DatasetInfo:
     """Properties of a dataset that all its splits share.
 
     `rationale_segments` are the indices of the segments that can carry a rationale (None: all); only their
-    words are ever selected or removed. `markers` are words put before each segment, the choice last.
+    words are ever selected or removed. `markers` are words put before each segment, the choice last. `groups`
+    says what those of an example are: one per annotator, or pieces of evidence that one person found.
     """
 
     name: str
@@ -78,6 +81,7 @@ class DatasetInfo:
     metric: TaskMetric = "accuracy"
     rationale_segments: tuple[int, ...] | None = None
     markers: tuple[str, ...] = ()
+    groups: GroupKind = "annotators"
 
 
 @dataclass(frozen=True, slots=True)

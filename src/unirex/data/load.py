@@ -55,7 +55,7 @@ def load_dataset(
     seed: int = 0,
     columns: Mapping[str, str] | None = None,
     rationale_format: RationaleFormat = "auto",
-    annotators: str = "union",
+    annotators: str | None = None,
     on_error: OnError = "stop",
     **options: Any,
 ) -> Splits:
@@ -69,7 +69,8 @@ def load_dataset(
     list or a generator; or a dictionary with one of these for each split.
 
     `columns` names the columns of a table: `{"text": "premise,hypothesis", "label": "gold"}`. `annotators`
-    says how the marks of several people are combined: see `unirex.data.annotators`.
+    says how the marks of several people are combined: see `unirex.data.annotators`; by default their union,
+    unless the dataset has its own way.
     Data without splits is split by `seed`; data without dev has it taken out of train. `on_error` says what a
     bad row does: `stop` with an error, `skip` it, or `clip` marks that lie outside their text.
     """
@@ -127,7 +128,7 @@ def load_records(
     format: Format = "auto",  # noqa: A002
     columns: Mapping[str, str] | None = None,
     rationale_format: RationaleFormat = "auto",
-    annotators: str = "union",
+    annotators: str | None = None,
     **options: Any,
 ) -> list[DatasetRecord]:
     """Every example of a file or folder with its place and the split it names; nothing is split."""
@@ -141,7 +142,7 @@ def stream_records(
     format: Format = "auto",  # noqa: A002
     columns: Mapping[str, str] | None = None,
     rationale_format: RationaleFormat = "auto",
-    annotators: str = "union",
+    annotators: str | None = None,
     **options: Any,
 ) -> Iterator[DatasetRecord]:
     """As `load_records`, but a table in a single file is streamed, however long it is."""
@@ -153,10 +154,10 @@ def stream_records(
 
 
 def _settings(
-    columns: Mapping[str, str] | None, rationale_format: RationaleFormat, annotators: str
+    columns: Mapping[str, str] | None, rationale_format: RationaleFormat, annotators: str | None
 ) -> dict[str, Any]:
-    given = as_columns(columns)
-    return {"columns": given, "rationale_format": rationale_format, "annotators": annotators}
+    settings: dict[str, Any] = {"columns": as_columns(columns), "rationale_format": rationale_format}
+    return settings if annotators is None else {**settings, "annotators": annotators}
 
 
 def _resolve_format(source: str | Path, given: str) -> str:
@@ -189,7 +190,13 @@ def _load_files(
     if is_hub_id(source, name):
         return build()
     key = {"format": name, "seed": seed, "options": dict(options), **settings}
-    return cached(build, sources=[Path(source)], settings=key)
+    return cached(build, sources=_sources(name, Path(source)), settings=key)
+
+
+def _sources(name: str, path: Path) -> list[Path]:
+    """The files that are read: the one that is given, and those a format finds beside it."""
+    find = getattr(format_module(name), "sources", None)
+    return [path] if find is None else [file for file in find(path) if exists(file)]
 
 
 def _read(

@@ -211,12 +211,14 @@ def _batches(rows: Iterable[bytes]) -> Iterator[list[bytes]]:
 
 
 def _encode(example: Example) -> bytes:
-    row = (example.id, example.segments, example.label, example.rationale, example.choices, example.groups)
+    answers = (example.rationale, example.choices, example.groups, example.votes)
+    row = (example.id, example.segments, example.label, *answers)
     return _encode_json(row).encode("utf-8", "surrogatepass")
 
 
 def _decode(row: bytes) -> Example:
-    name, segments, label, rationale, choices, groups = _decode_json(row.decode("utf-8", "surrogatepass"))
+    saved = _decode_json(row.decode("utf-8", "surrogatepass"))
+    name, segments, label, rationale, choices, groups, votes = saved
     return Example(
         name,
         tuple(segments),
@@ -224,6 +226,7 @@ def _decode(row: bytes) -> Example:
         None if rationale is None else _rationale(rationale),
         None if choices is None else tuple(choices),
         tuple(map(_rationale, groups)),
+        tuple(votes),
     )
 
 

@@ -1,4 +1,4 @@
-"""Inter-annotator agreement: do several people mark the same words?
+"""Inter-annotator agreement: do several people mark the same words, and do they give the same label?
 
 All measures are higher for more agreement. 1 is full agreement; for kappa and alpha 0 is agreement by chance
 and less is disagreement. Where no rating could have differed, agreement is NaN, not 1.
@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import chain, combinations
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unirex.data.example import Example
+from unirex.data.example import SPLIT_NAMES, Example, Splits
 from unirex.data.rationales import words
 from unirex.data.statistics import gold_flags
 from unirex.errors import UserError
@@ -31,6 +31,54 @@ class RationaleAgreement:
     alpha: float  # Krippendorff's, nominal, over words
     kappa: float  # Fleiss', over words; NaN unless every text was marked by as many people
     pairwise_f1: float  # mean over texts
+
+
+@dataclass(frozen=True, slots=True)
+class LabelAgreement:
+    """How far the annotators of a dataset agree on the labels."""
+
+    texts: int  # those labelled by at least two people
+    annotators: tuple[int, int]  # the fewest and the most people a text was labelled by
+    alpha: float  # Krippendorff's, nominal
+    kappa: float  # Fleiss'; NaN unless every text was labelled by as many people
+    same: float  # share of pairs of people who gave a text the same label, mean over texts
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """Agreement on words and on labels; None where no text has the answers of two people."""
+
+    words: RationaleAgreement | None
+    labels: LabelAgreement | None
+
+
+def dataset_agreement(data: Splits) -> dict[str, Agreement]:
+    """Agreement in each split and in "all"; empty if the data does not have the answers of several people."""
+    if data.info.groups != "annotators":
+        return {}
+    placed = ((split, example) for split, part in data.items() for example in part)
+    return agreement_by_split(placed, segments=data.info.rationale_segments)
+
+
+def agreement_by_split(
+    placed: Iterable[tuple[str | None, Example]], *, segments: Sequence[int] | None = None
+) -> dict[str, Agreement]:
+    """Agreement in each split that is named, and in "all"; empty if no text has the answers of two people."""
+    answered = [
+        (split, example) for split, example in placed if max(len(example.groups), len(example.votes)) > 1
+    ]
+    parts = {name: [example for split, example in answered if split == name] for name in SPLIT_NAMES}
+    parts["all"] = [example for _, example in answered]
+    return {name: _agreement(part, segments) for name, part in parts.items() if part}
+
+
+def _agreement(examples: Sequence[Example], segments: Sequence[int] | None) -> Agreement:
+    marked = any(len(example.groups) > 1 for example in examples)
+    labelled = any(len(example.votes) > 1 for example in examples)
+    return Agreement(
+        words=agreement_of(examples, segments=segments) if marked else None,
+        labels=label_agreement_of(examples) if labelled else None,
+    )
 
 
 def agreement_of(examples: Iterable[Example], *, segments: Sequence[int] | None = None) -> RationaleAgreement:
@@ -58,6 +106,34 @@ def agreement_of(examples: Iterable[Example], *, segments: Sequence[int] | None 
         alpha=krippendorff_alpha(ratings),
         kappa=fleiss_kappa(np.stack([annotators[0] - ones, ones], axis=1)) if same else float("nan"),
         pairwise_f1=_mean([pairwise_f1(marks) for marks in marked]),
+    )
+
+
+def label_agreement_of(examples: Iterable[Example]) -> LabelAgreement:
+    """Agreement on the label of every text that at least two people labelled, from `Example.votes`.
+
+    >>> votes = [("a", "a"), ("a", "b")]
+    >>> found = label_agreement_of(Example("1", ("so",), "a", votes=given) for given in votes)
+    >>> found.texts, found.same, round(found.kappa, 3)
+    (2, 0.5, -0.333)
+    """
+    votes = [example.votes for example in examples if len(example.votes) > 1]
+    if not votes:
+        raise UserError("no text was labelled by two people or more; there is no agreement to measure.")
+    people = sorted({len(given) for given in votes})
+    numbers = {label: number for number, label in enumerate(dict.fromkeys(chain.from_iterable(votes)))}
+    ratings = np.full((people[-1], len(votes)), np.nan)  # [people, texts]: NaN where a text has fewer votes
+    for text, given in enumerate(votes):
+        ratings[: len(given), text] = [numbers[label] for label in given]
+    counts = (ratings[..., None] == np.arange(len(numbers))).sum(axis=0)  # [texts, labels]
+    totals = counts.sum(axis=1)
+    pairs = (counts * (counts - 1)).sum(axis=1) / (totals * (totals - 1))
+    return LabelAgreement(
+        texts=len(votes),
+        annotators=(people[0], people[-1]),
+        alpha=krippendorff_alpha(ratings),
+        kappa=fleiss_kappa(counts) if len(people) == 1 else float("nan"),
+        same=float(pairs.mean()),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import Group, RenderableType
 from rich.panel import Panel
@@ -12,8 +12,10 @@ from rich.text import Text
 from unirex.data.check import Repeats
 from unirex.data.example import Example, Label, choice_label
 from unirex.data.statistics import Lengths, SplitStatistics, Statistics
+from unirex.metrics.agreement import Agreement
 from unirex.printable import printable, printable_lines
 from unirex.report.grid import MISSING
+from unirex.report.grid import number as decimal
 from unirex.report.marked_text import (
     NONE_MARKED,
     NOT_ANNOTATED,
@@ -27,6 +29,16 @@ from unirex.report.markup import Html, element
 from unirex.report.page import GOLD_KEY, count, gold_label, header, key, page, percent
 
 SHOWN_LABELS = 20
+ON_WORDS = (
+    "agreement on words",
+    "texts",
+    "words",
+    "annotators",
+    "Krippendorff's α",
+    "Fleiss' κ",
+    "pairwise F1",
+)
+ON_LABELS = ("agreement on labels", "texts", "annotators", "Krippendorff's α", "Fleiss' κ", "same label")
 CHOICES = "Lengths are of sequences: a question with one of its choices."
 
 StatisticRows = list[tuple[str, str]]  # of one split: name and number
@@ -193,3 +205,35 @@ def _repeats(name: str, repeats: Repeats | None) -> StatisticRows:
 
 def _share(number: int, total: int) -> str:
     return f"{number} ({percent(number / total)})" if total else MISSING
+
+
+# ---- Agreement --------------------------------------------------------------------------------------------
+
+
+def agreement_tables(agreement: Mapping[str, Agreement]) -> Iterator[Table]:
+    """How far the annotators agree on words and on labels, a row for each split and for all texts."""
+    words = {name: found.words for name, found in agreement.items() if found.words is not None}
+    if words:
+        table = Table(*ON_WORDS)
+        for name, on in words.items():
+            measures = map(decimal, (on.alpha, on.kappa, on.pairwise_f1))
+            table.add_row(name, str(on.texts), str(on.words), _range(on.annotators), *measures)
+        yield table
+    labels = {name: found.labels for name, found in agreement.items() if found.labels is not None}
+    if labels:
+        table = Table(*ON_LABELS)
+        for name, of in labels.items():
+            table.add_row(
+                name,
+                str(of.texts),
+                _range(of.annotators),
+                decimal(of.alpha),
+                decimal(of.kappa),
+                percent(of.same),
+            )
+        yield table
+
+
+def _range(bounds: tuple[int, int]) -> str:
+    fewest, most = bounds
+    return str(most) if fewest == most else f"{fewest}–{most}"

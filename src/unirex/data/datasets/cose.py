@@ -23,6 +23,7 @@ INFO = DatasetInfo(
     task="choice",
     metric="accuracy",
     rationale_segments=(0,),
+    groups="evidence",
     markers=("Q:", "A:"),  # spec/data.md#eraser-sets
 )
 FOLDERS = ("cose", "eraser/cose")

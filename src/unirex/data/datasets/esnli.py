@@ -16,6 +16,7 @@ INFO = DatasetInfo(
     labels=("entailment", "neutral", "contradiction"),
     task="segments",
     metric="macro_f1",
+    groups="evidence",
 )
 FOLDERS = ("esnli", "e-snli", "eraser/esnli")
 

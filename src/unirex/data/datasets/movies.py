@@ -16,7 +16,7 @@ from unirex.data.formats.eraser import Parts, only_document, read_eraser
 from unirex.data.formats.eraser_files import Document
 from unirex.errors import unknown
 
-INFO = DatasetInfo(name="movies", labels=("NEG", "POS"), metric="macro_f1")
+INFO = DatasetInfo(name="movies", labels=("NEG", "POS"), metric="macro_f1", groups="evidence")
 FOLDERS = ("movies", "eraser/movies")
 
 

@@ -17,6 +17,7 @@ INFO = DatasetInfo(
     task="segments",
     metric="macro_f1",
     rationale_segments=(0,),
+    groups="evidence",
 )
 FOLDERS = ("multirc", "eraser/multirc")
 

@@ -76,6 +76,9 @@ def _tweeteval(task: str, known: dict[str, tuple[int, str]]) -> Address:
 
 
 _NONE_STATED = "no licence stated; research use"
+_HATEXPLAIN = "https://raw.githubusercontent.com/hate-alert/HateXplain/master/Data"
+_TOXIC_SPANS = "https://raw.githubusercontent.com/ipavlopoulos/toxic_spans/master/SemEval2021/data"
+_TSD_FILES = ("tsd_train.csv", "tsd_trial.csv", "tsd_test.csv")
 
 ADDRESSES: dict[str, Address] = {
     "sst": Address(
@@ -104,6 +107,29 @@ ADDRESSES: dict[str, Address] = {
         1_667_550,
     ),
     "esnli": _eraser("esnli", "MIT (e-SNLI), on texts under CC BY-SA 4.0 (SNLI)"),
+    "hatexplain": Address(
+        "hatexplain",
+        (
+            RemoteFile(
+                f"{_HATEXPLAIN}/dataset.json",
+                "63bb3340fee0ec469b09690d04cb68f7c187787dd8b83807f071892c084967fb",
+                12_256_170,
+            ),
+            RemoteFile(
+                f"{_HATEXPLAIN}/post_id_divisions.json",
+                "c2fb0d89862e7897b11ea3e9380753f15a793482b4b70ad0532dfb1212212835",
+                591_921,
+            ),
+        ),
+        ("dataset.json", "post_id_divisions.json"),
+        "MIT (its repository), CC BY 4.0 (its dataset card)",
+    ),
+    "toxic-spans": Address(
+        "toxic-spans",
+        tuple(RemoteFile(f"{_TOXIC_SPANS}/{name}") for name in _TSD_FILES),
+        _TSD_FILES,
+        "MIT (its repository), on texts under CC0 (Civil Comments)",
+    ),
     "yelp": _polarity(
         "yelp",
         "terms of the Yelp Dataset Challenge 2015: academic, non-commercial use",

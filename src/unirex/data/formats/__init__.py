@@ -16,7 +16,17 @@ from unirex.data.rows import open_bytes
 from unirex.data.validate import check_options, exists, file_kind, option_names
 from unirex.errors import unknown
 
-Format = Literal["auto", "table", "eraser", "label-studio", "prodigy", "doccano", "huggingface"]
+Format = Literal[
+    "auto",
+    "table",
+    "eraser",
+    "label-studio",
+    "prodigy",
+    "doccano",
+    "huggingface",
+    "hatexplain",
+    "toxic-spans",
+]
 
 # Modules, imported on first use. Each has `read` (to DatasetRecords) or `load` (to Splits).
 FORMATS = {
@@ -26,8 +36,11 @@ FORMATS = {
     "prodigy": "unirex.data.formats.prodigy",
     "doccano": "unirex.data.formats.doccano",
     "huggingface": "unirex.data.formats.huggingface",
+    "hatexplain": "unirex.data.datasets.hatexplain",
+    "toxic-spans": "unirex.data.datasets.toxic_spans",
 }
-DEFAULTS = {"columns": Columns(), "rationale_format": "auto", "annotators": "union"}
+PUBLISHED = ("hatexplain", "toxic-spans")  # those of one dataset, whose modules recognise its files
+DEFAULTS = {"columns": Columns(), "rationale_format": "auto"}  # without: each reader has its own
 DETECTION_ROWS = 50  # at the start of a file; doccano is recognised by the first row with entities
 
 
@@ -40,6 +53,9 @@ def format_module(name: str) -> ModuleType:
 
 def find_format(path: Path) -> str:
     """The format of a file or folder, from its name and content; "table" unless another is recognised."""
+    for name in PUBLISHED:
+        if format_module(name).is_published(path):
+            return name
     if path.is_dir():
         if format_module("eraser").is_eraser(path):
             return "eraser"
@@ -59,7 +75,7 @@ def settings_for(name: str, settings: Mapping[str, Any], options: Mapping[str, A
 
 def non_default(settings: Mapping[str, Any]) -> dict[str, Any]:
     """The settings that differ from their defaults."""
-    return {key: value for key, value in settings.items() if value != DEFAULTS[key]}
+    return {key: value for key, value in settings.items() if value != DEFAULTS.get(key)}
 
 
 def _is_array_of_rows(path: Path) -> bool:

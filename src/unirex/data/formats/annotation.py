@@ -93,7 +93,12 @@ def annotated_record(
 ) -> DatasetRecord:
     """The record of an annotated text, with the id (by default `name`) and split in its `row`."""
     given_id = optional(row, columns.id)
-    label, rationale, groups = consensus
-    example_id = name if given_id is None else str(given_id)
-    example = Example(example_id, tuple(segments), label, rationale, groups=groups)
+    example = Example(
+        id=name if given_id is None else str(given_id),
+        segments=tuple(segments),
+        label=consensus.label,
+        rationale=consensus.rationale,
+        groups=consensus.groups,
+        votes=consensus.votes,
+    )
     return DatasetRecord(place, row_split(row, columns), example)

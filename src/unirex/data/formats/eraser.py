@@ -51,6 +51,7 @@ def load(folder: Path, *, seed: int = 0, query: bool = True) -> Splits:
         label_order(annotation.label for annotation in annotations["train"]),
         task="segments" if compose.documents + compose.query > 1 else "text",
         rationale_segments=tuple(range(compose.documents)) if compose.query else None,
+        groups="evidence",
     )
     parts = {
         split: list(_examples(part, documents, info, compose, Document.span))

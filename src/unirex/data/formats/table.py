@@ -42,6 +42,7 @@ from unirex.data.validate import (
 from unirex.errors import UserError, unknown
 
 log = logging.getLogger(__name__)
+MARKED, UNMARKED = "marked", "unmarked"  # the classes where the label is read from the marks
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,8 @@ class Columns:
 
     `text` may name several columns, which become the segments in that order: "premise,hypothesis". So may
     `rationale`, one for each segment, or for a single text one for each person who marked it; `label` may
-    name a column for each person too. `choices` holds lists of texts to choose from, `groups` lists of the
+    name a column for each person too, or the column of the marks: then the classes are `marked` and
+    `unmarked`. `choices` holds lists of texts to choose from, `groups` lists of the
     rationales that `rationale` merges, as character spans.
     """
 
@@ -90,6 +92,12 @@ class Reading:
     annotators: str = "union"
     guessed: bool = False  # whether `marks` was decided from the rows
     labelled: bool = True  # False: inputs to predict, whose labels are optional
+
+    @property
+    def label_from_marks(self) -> bool:
+        """Whether the label is in the column of the marks, and says whether there are any."""
+        marks = self.columns.text if self.marks.format == "tags" else self.columns.rationale
+        return self.columns.label == marks
 
 
 def read(
@@ -314,15 +322,18 @@ def read_example(row: TableRow, reading: Reading, *, default_id: str, place: str
     else:
         marked = _markings(row, reading, texts)
         _note_other_reading(row, reading, texts, marked, place)
-    votes = _votes(row, reading, choices)
-    label, rationale, people = _agreed(votes, marked, reading, tuple(texts.values()), place)
+    votes = [] if reading.label_from_marks else _votes(row, reading, choices)
+    agreed = _agreed(votes, marked, reading, tuple(texts.values()), place)
+    if reading.label_from_marks and (reading.labelled or marked):
+        agreed = agreed._replace(label=MARKED if any(agreed.rationale or ()) else UNMARKED)
     return Example(
         id=default_id if given_id is None else check_unicode(str(given_id), column=columns.id),
         segments=tuple(texts.values()),
-        label=label,
-        rationale=rationale,
+        label=agreed.label,
+        rationale=agreed.rationale,
         choices=choices,
-        groups=_groups(optional(row, columns.groups), texts) or people,
+        groups=_groups(optional(row, columns.groups), texts) or agreed.groups,
+        votes=agreed.votes,
     )
 
 
@@ -332,6 +343,8 @@ def _votes(row: TableRow, reading: Reading, choices: Sequence[str] | None) -> li
     names = column_names(columns.label, row)
     if not reading.labelled and all(optional(row, name) is None for name in names):
         return []
+    if columns.label == Columns().label and columns.label not in row:
+        raise UserError(_no_label(row, columns))
     given = [required(row, name) for name in names]
     if len(names) > 1:
         given = [value for value in given if not is_missing(value)] or [None]
@@ -339,6 +352,19 @@ def _votes(row: TableRow, reading: Reading, choices: Sequence[str] | None) -> li
     if choices is None:
         return labels
     return [resolve_choice(label, choices, column=columns.label) for label in labels]
+
+
+def _no_label(row: TableRow, columns: Columns) -> str:
+    """What to do about a row without a label: name its column, or read the label from the marks."""
+    unnamed = str(unknown("column", columns.label, row))
+    lists = (name for name, value in row.items() if str(value).startswith("["))
+    marks = columns.rationale if columns.rationale in row else next(lists, None)
+    if marks is None:
+        return f"{unnamed} Name the column of the classes: --columns.label NAME"
+    return (
+        f"{unnamed} Name the column of the classes: --columns.label NAME; if the class is whether anything "
+        f"is marked, the column of the marks is both: --columns.rationale {marks} --columns.label {marks}"
+    )
 
 
 def _agreed(
@@ -350,7 +376,7 @@ def _agreed(
 ) -> Consensus:
     """The label most people gave and the marks of those who gave it, as far as it is known who did."""
     if len(votes) < 2 and len(marked) < 2:
-        return Consensus(next(iter(votes), None), next(iter(marked), None), ())
+        return Consensus(next(iter(votes), None), next(iter(marked), None))
     known = len(votes) == len(marked)  # then the first label and the first marks are of one person
     answers = [AnnotatorAnswer(f"person {number}", label) for number, label in enumerate(votes, 1)]
     if known:
