@@ -1,6 +1,7 @@
 """Agreement of annotators: published worked examples, slow references, and what must not matter."""
 
 import math
+from dataclasses import replace
 from itertools import combinations, permutations
 
 import numpy as np
@@ -9,9 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import f1_score
 
-from unirex.data import Example
+from unirex.data.example import DatasetInfo, Example, Splits
 from unirex.errors import UserError
-from unirex.metrics.agreement import agreement_of, fleiss_kappa, krippendorff_alpha, pairwise_f1
+from unirex.metrics.agreement import (
+    agreement_of,
+    dataset_agreement,
+    fleiss_kappa,
+    krippendorff_alpha,
+    label_agreement_of,
+    pairwise_f1,
+)
 
 _ = math.nan
 
@@ -154,6 +162,20 @@ def test_segments_that_cannot_be_marked_do_not_count():
     example = Example("a", ("is good", "what is it ?"), "yes", groups[0], groups=groups)
     assert agreement_of([example], segments=(0,)).words == 2
     assert agreement_of([example]).words == 6
+
+
+def test_votes_of_different_numbers_of_people_have_alpha_but_no_kappa():
+    votes = [("a", "a"), ("b", "b", "a"), ("c",)]
+    found = label_agreement_of([Example(str(n), ("x",), "a", votes=given) for n, given in enumerate(votes)])
+    assert (found.texts, found.annotators) == (2, (2, 3)) and math.isnan(found.kappa)
+    assert found.alpha == pytest.approx(krippendorff_alpha([[0, 1], [0, 1], [_, 0]]))
+    assert found.same == pytest.approx((1 + 1 / 3) / 2)
+
+
+def test_pieces_of_evidence_are_no_annotators():
+    data = Splits(DatasetInfo("d", ("pos",)), {"train": [marked("a b", ((0, 1),), ((2, 3),))]})
+    assert list(dataset_agreement(data)) == ["train", "all"]
+    assert dataset_agreement(replace(data, info=replace(data.info, groups="evidence"))) == {}
 
 
 def test_agreement_needs_two_people():

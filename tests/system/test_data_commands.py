@@ -225,6 +225,24 @@ def test_agreement_of_annotators_by_split(capsys, tmp_path):
     assert told["all"]["words"]["annotators"] == [2, 2] and told["all"]["labels"]["same"] == 1
 
 
+def test_stats_tell_agreement(capsys, films, tmp_path):
+    people = [("ann", [[0, 2]], [[0, 2]]), ("ben", [[0, 2]], [[3, 7]])]
+    rows = [
+        {"text": f"so good {n}", "label_ann": "ab"[n % 2], "label_ben": "ab"[n % 2]}
+        | {f"rationale_{who}": (same, other)[n == 0] for who, same, other in people}
+        for n in range(20)
+    ]
+    names = {role: f"{role}_ann,{role}_ben" for role in ("label", "rationale")}
+    columns = [word for role, given in names.items() for word in (f"--columns.{role}", given)]
+    source = write_rows(tmp_path / "two.jsonl", rows)
+    told = json.loads(run(capsys, "data", "stats", source, *columns, "--json")[1])["agreement"]["all"]
+    assert told["words"]["pairwise_f1"] == pytest.approx(19 / 20)
+    assert told["labels"] == {"texts": 20, "annotators": [2, 2], "alpha": 1, "kappa": 1, "same": 1}
+    out = run(capsys, "data", "stats", source, *columns)[1]
+    assert "Agreement on words" in out and "Agreement on labels" in out
+    assert "Agreement" not in run(capsys, "data", "stats", films)[1]
+
+
 def test_agreement_without_splits_and_with_nothing_to_agree_on(capsys, tmp_path):
     text = "so very good"
     rows = [{"text": text, "label": "pos", "rationale": [[0, 12]], "groups": [[[0, 12]], [[0, 12]]]}]

@@ -29,16 +29,8 @@ from unirex.report.markup import Html, element
 from unirex.report.page import GOLD_KEY, count, gold_label, header, key, page, percent
 
 SHOWN_LABELS = 20
-ON_WORDS = (
-    "agreement on words",
-    "texts",
-    "words",
-    "annotators",
-    "Krippendorff's α",
-    "Fleiss' κ",
-    "pairwise F1",
-)
-ON_LABELS = ("agreement on labels", "texts", "annotators", "Krippendorff's α", "Fleiss' κ", "same label")
+ON_WORDS = ("split", "texts", "words", "people", "Krippendorff's α", "Fleiss' κ", "pairwise F1")
+ON_LABELS = ("split", "texts", "people", "Krippendorff's α", "Fleiss' κ", "same label")
 CHOICES = "Lengths are of sequences: a question with one of its choices."
 
 StatisticRows = list[tuple[str, str]]  # of one split: name and number
@@ -214,14 +206,14 @@ def agreement_tables(agreement: Mapping[str, Agreement]) -> Iterator[Table]:
     """How far the annotators agree on words and on labels, a row for each split and for all texts."""
     words = {name: found.words for name, found in agreement.items() if found.words is not None}
     if words:
-        table = Table(*ON_WORDS)
+        table = Table(*ON_WORDS, title="Agreement on words", title_justify="left")
         for name, on in words.items():
             measures = map(decimal, (on.alpha, on.kappa, on.pairwise_f1))
             table.add_row(name, str(on.texts), str(on.words), _range(on.annotators), *measures)
         yield table
     labels = {name: found.labels for name, found in agreement.items() if found.labels is not None}
     if labels:
-        table = Table(*ON_LABELS)
+        table = Table(*ON_LABELS, title="Agreement on labels", title_justify="left")
         for name, of in labels.items():
             table.add_row(
                 name,
