@@ -78,16 +78,20 @@ def test_hatexplain_without_its_divisions_is_split_by_a_seed(tmp_path, caplog):
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        (post("", HATE, "hate", HATE), r"post train-h: unknown label 'hate'; Known: hatespeech, normal"),
-        (post("", HATE, marks=[[1, 0]]), r"post train-h: a rationale must be a 0 or 1 for each of 5 tokens"),
-        (post("", HATE, tokens="text"), r"post train-h: 'post_tokens' must be a list of texts"),
-        ({"post_tokens": TOKENS}, r"post train-h: 'annotators' must be a list"),
+        (post("", HATE, "hate", HATE), r"post val-h: unknown label 'hate'; Known: hatespeech, normal"),
+        (post("", HATE, marks=[[1, 0]]), r"post val-h: a rationale must be a 0 or 1 for each of 5 tokens"),
+        (post("", HATE, tokens="text"), r"post val-h: 'post_tokens' must be a list of texts"),
+        (post("", HATE) | {"rationales": 3}, r"post val-h: 'rationales' must be a list of markings"),
+        ({"post_tokens": TOKENS}, r"post val-h: 'annotators' must be a list"),
     ],
 )
 def test_posts_that_are_not_as_published(tmp_path, bad, message):
-    hatexplain(tmp_path, **{"train-h": bad})
+    hatexplain(tmp_path, **{"val-h": bad})
     with pytest.raises(UserError, match=message):
         load_dataset("hatexplain", root=tmp_path)
+    with collecting() as problems:
+        assert [one.id for one in load_dataset("hatexplain", root=tmp_path)["dev"]] == ["val-o", "val-n"]
+    assert len(problems) == 1
 
 
 def test_divisions_of_other_posts(tmp_path):

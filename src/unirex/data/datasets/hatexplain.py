@@ -32,6 +32,7 @@ from unirex.data.validate import (
     check_text,
     exists,
     file_kind,
+    is_collecting,
     note_place,
     row_at,
 )
@@ -116,7 +117,10 @@ def _example(
     if not isinstance(tokens, list) or not all(isinstance(token, str) for token in tokens):
         raise UserError(f"'post_tokens' must be a list of texts, not {short(tokens)}")
     segments = (check_text(" ".join(tokens), column="post_tokens"),)
-    markings = [_marking(flags, tokens) for flags in post.get("rationales") or ()]
+    given = post.get("rationales") or []
+    if not isinstance(given, list):
+        raise UserError(f"'rationales' must be a list of markings, not {short(given)}")
+    markings = [_marking(flags, tokens) for flags in given]
     answers = [AnnotatorAnswer(f"annotator {number}", label) for number, label in enumerate(labels, 1)]
     answers += [AnnotatorAnswer(f"marking {n}", marking=(spans,)) for n, spans in enumerate(markings, 1)]
     label, rationale, groups, votes = agree(answers, how=annotators, segments=segments, place=place)
@@ -138,12 +142,15 @@ def _published(path: Path, examples: Mapping[str, Example]) -> dict[str, list[Ex
     if not isinstance(divisions, dict) or not all(isinstance(ids, list) for ids in divisions.values()):
         raise UserError(f"{path.name}: not lists of post ids by split")
     parts = {
-        split_name(split): [examples[name] for name in ids if name in examples]
+        split_name(split): [examples[str(name)] for name in ids if str(name) in examples]
         for split, ids in divisions.items()
     }
     absent = sum(map(len, divisions.values())) - sum(map(len, parts.values()))
-    if absent:
-        raise UserError(f"{path.name}: {absent} of its posts are not in {POSTS}; get both files again")
+    if absent and not is_collecting():
+        raise UserError(
+            f"{path.name}: {absent} of its posts are not in {POSTS}, or have no majority label; "
+            "get both files again"
+        )
     return {split: parts[split] for split in SPLIT_NAMES if split in parts}
 
 
