@@ -62,7 +62,7 @@ def test_gold_is_shown_when_known_and_silence_is_not_nothing():
     assert "This text is not annotated." in explanation_page([unknown], title="t")
     assert "This text is not annotated." not in explanation_page([nothing], title="t")
     assert "No word of this text was marked" in explanation_page([nothing], title="t")
-    assert not read(explanation("x")).texts("section", "gold")
+    assert "gold" not in "".join(read(explanation("x")).texts("main"))
     assert "gold rationale" not in printed(unknown) and "gold rationale: nothing" in printed(nothing)
 
 
@@ -104,7 +104,7 @@ def test_data_is_text_wherever_it_enters(text):
 def test_markup_in_the_data_is_shown_and_not_obeyed():
     one = explanation(EVIL, scores=[1.0], label=EVIL, probabilities={EVIL: 1.0}, gold=["<script>"], id=EVIL)
     page = read(one, title=EVIL)
-    assert page.texts("p", "text") == [EVIL, EVIL] and page.harmless
+    assert page.texts("p", "text") == [EVIL] and page.harmless
 
 
 def test_a_lone_surrogate_does_not_stop_the_page_from_being_written():
@@ -173,7 +173,7 @@ def test_escape_sequences_become_pictures():
 
 def test_selected_words_are_bold_and_underlined_on_a_graded_background():
     out = printed(REVIEW, force_terminal=True, color_system="truecolor", legacy_windows=False)
-    assert "\x1b[1;4;38;2;28;27;26;48;2;245;176;39mgorgeous\x1b[0m" in out
+    assert "\x1b[1;3;4;38;2;28;27;26;48;2;245;176;39mgorgeous\x1b[0m" in out
     assert "48;2;245;176;39mfilm" not in out and "mfilm\x1b[0m" in out
     assert "a  \x1b" in out  # no look for words that speak against the label
 

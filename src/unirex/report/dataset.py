@@ -50,7 +50,7 @@ def example_page(examples: Sequence[Example], *, title: str) -> str:
 
 
 def render_example(example: Example) -> RenderableType:
-    """An example as a panel: gold underlined in colour, and again in plain words for those without colour."""
+    """An example as a panel: gold in italics and colour, and again in plain words for those without either."""
     title = Text.assemble(
         (printable("no label" if example.label is None else str(example.label)), "bold"),
         (f" · {printable(example.id)}", "dim"),
@@ -80,7 +80,7 @@ def _card(number: int, example: Example) -> Html:
     name = element("span", example.id, class_="id")
     parts = [element("h2", f"Example {number}", name, class_="card-title")]
     if example.label is not None and example.choices is None:
-        parts.append(gold_label(str(example.label)))
+        parts.append(element("p", *gold_label(str(example.label)), class_="verdict"))
     parts.append(passage(example_pieces(example)))
     if example.choices is not None:
         items = []

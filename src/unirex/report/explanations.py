@@ -19,7 +19,6 @@ from unirex.report.marked_text import (
     NOT_ANNOTATED,
     TextPiece,
     cut,
-    gold_pieces,
     level,
     passage,
     terminal_text,
@@ -38,7 +37,8 @@ def explanation_page(explanations: Sequence[Explanation], *, title: str) -> str:
     if not explanations:
         return page(title, [top, element("p", "There is nothing to show yet.")])
     cards = [_card(number, explanation) for number, explanation in enumerate(explanations, start=1)]
-    return page(title, [top, rationale_key("system"), *cards])
+    marked = any(explanation.gold_spans for explanation in explanations)
+    return page(title, [top, rationale_key("system", gold=marked), *cards])
 
 
 def print_explanation(explanation: Explanation, console: Console) -> None:
@@ -47,21 +47,20 @@ def print_explanation(explanation: Explanation, console: Console) -> None:
 
 
 def render(explanation: Explanation) -> RenderableType:
-    """An explanation as a panel: colour for importance, bold underline for the rationale, words for both."""
+    """An explanation as a panel: colour for importance, bold underline for the rationale, italics for gold."""
     bars = Table.grid(padding=(0, 1))
     for label, probability in _ranked(explanation):
         name = Text(printable(_named(explanation, label)))
         bar = Text("█" * round(BAR * probability), style="cyan" if label == explanation.label else "dim")
         bars.add_row(name, bar, Text(percent(probability), justify="right"))
-    parts: list[RenderableType] = [terminal_text(_rationale(explanation)), Text(), bars]
+    parts: list[RenderableType] = [terminal_text(_marked(explanation)), Text(), bars]
     words = word_list(
         f"rationale{printable(_asked(explanation))}, {_budget(explanation)}",
         (span.text for span in explanation.spans),
     )
     parts.append(Text.assemble("\n", words))
     if explanation.gold_spans is not None:
-        words = word_list("gold rationale", (span.text for span in explanation.gold_spans))
-        parts += [Text.assemble("\n", words), terminal_text(_gold(explanation))]
+        parts.append(word_list("gold rationale", (span.text for span in explanation.gold_spans)))
     if explanation.completeness_error is not None:
         parts.append(Text(_completeness(explanation), style="dim"))
     if explanation.truncated > 0:
@@ -80,21 +79,24 @@ def _card(number: int, explanation: Explanation) -> Html:
         right = explanation.label == explanation.gold_label
         outcome, class_ = ("✓ correct", "right") if right else ("✗ wrong", "wrong")
         verdict.append(element("span", outcome, class_=class_))
+        verdict += gold_label(_named(explanation, explanation.gold_label))
     measures = [
         _bars(explanation),
         element("p", f"Rationale{_asked(explanation)}: {_budget(explanation)}", class_="fine"),
     ]
+    remark = _gold_remark(explanation)
+    if remark:
+        measures.append(element("p", remark, class_="fine"))
     if explanation.truncated > 0:
         measures.append(element("p", _truncation(explanation), class_="fine warning"))
     if explanation.completeness_error is not None:
         measures.append(element("p", _completeness(explanation), class_="fine"))
     answer = [
         element("p", *verdict, class_="verdict"),
-        passage(_rationale(explanation)),
+        passage(_marked(explanation)),
         element("div", *measures, class_="measures"),
     ]
-    single = element("div", *answer, class_="single")
-    return element("article", title, single, *_gold_section(explanation), class_="card")
+    return element("article", title, element("div", *answer, class_="single"), class_="card")
 
 
 def _bars(explanation: Explanation) -> Html:
@@ -112,19 +114,11 @@ def _bars(explanation: Explanation) -> Html:
     return element("dl", *rows, class_="bars")
 
 
-def _gold_section(explanation: Explanation) -> list[Html]:
-    """The gold label and the words that a person marked; nothing where neither is known."""
-    if explanation.gold_label is None and explanation.gold_spans is None:
-        return []
-    parts = [element("h3", "Gold rationale")]
-    if explanation.gold_label is not None:
-        parts.append(gold_label(_named(explanation, explanation.gold_label)))
+def _gold_remark(explanation: Explanation) -> str:
+    """Why no word is marked as gold; empty where some are, or where the text is not from labelled data."""
     if explanation.gold_spans is not None:
-        parts.append(passage(_gold(explanation)))
-    if not explanation.gold_spans:  # unknown, or known to be empty
-        remark = NOT_ANNOTATED if explanation.gold_spans is None else NONE_MARKED
-        parts.append(element("p", remark, class_="fine"))
-    return [element("section", *parts, class_="gold")]
+        return "" if explanation.gold_spans else NONE_MARKED
+    return "" if explanation.gold_label is None else NOT_ANNOTATED
 
 
 # ---- In a terminal ----------------------------------------------------------------------------------------
@@ -146,31 +140,24 @@ def _terminal_title(explanation: Explanation) -> Text:
 # ---- What both show ---------------------------------------------------------------------------------------
 
 
-def _rationale(explanation: Explanation) -> list[list[TextPiece]]:
-    """The text as the system sees it, per segment: words shaded by importance, its rationale selected."""
+def _marked(explanation: Explanation) -> list[list[TextPiece]]:
+    """The text per segment: words shaded by importance, the rationale selected, and what a person marked."""
     top = max((word.score for word in explanation.words if math.isfinite(word.score)), default=0.0)
     segments = []
     for number, segment in enumerate(explanation.segments):
         words = [word for word in explanation.words if word.segment == number]
+        gold = [
+            (span.start, span.end) for span in explanation.gold_spans or () if span.segment == number
+        ]
         pieces = []
-        for (start, end), covering in cut(segment, [[(word.start, word.end)] for word in words]):
-            piece = TextPiece(segment[start:end])
-            if covering:
+        for (start, end), covering in cut(segment, [*([(word.start, word.end)] for word in words), gold]):
+            piece = TextPiece(segment[start:end], gold=len(words) in covering)
+            if covering and covering[0] < len(words):  # the last layer is the gold
                 word = words[covering[0]]
                 piece = replace(piece, level=level(word.score, top), selected=word.selected, score=word.score)
             pieces.append(piece)
         segments.append(pieces)
     return segments
-
-
-def _gold(explanation: Explanation) -> list[list[TextPiece]]:
-    """The text as a person marked it, per segment; without the choice, which the system appended."""
-    segments = explanation.segments if explanation.choices is None else explanation.segments[:-1]
-    spans = explanation.gold_spans or ()
-    return [
-        gold_pieces(segment, [(span.start, span.end) for span in spans if span.segment == number])
-        for number, segment in enumerate(segments)
-    ]
 
 
 def _ranked(explanation: Explanation) -> list[tuple[Label, float]]:

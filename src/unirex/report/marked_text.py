@@ -6,7 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import chain, groupby, pairwise
 
 from rich.text import Text
 
@@ -118,7 +118,9 @@ def passage(segments: Iterable[Iterable[TextPiece]]) -> Html:
     """A marked text on a page, one paragraph per segment; a long one scrolls in a box of its own."""
     paragraphs = []
     for pieces in segments:
-        paragraph = element("p", *map(_html, pieces), class_="text", dir="auto")
+        runs = groupby(pieces, key=lambda piece: (piece.gold, piece.groups))  # one line of dots over each
+        shown = [_run([*run], gold, groups) for (gold, groups), run in runs]
+        paragraph = element("p", *shown, class_="text", dir="auto")
         if len(paragraph) >= LONG:
             region = {"tabindex": "0", "role": "region", "aria_label": "Text"}
             paragraph = element("div", paragraph, class_="long", **region)
@@ -126,16 +128,22 @@ def passage(segments: Iterable[Iterable[TextPiece]]) -> Html:
     return element("div", *paragraphs, class_="passage")
 
 
+def _run(pieces: Sequence[TextPiece], gold: bool, groups: Sequence[int]) -> Html:
+    """Neighbours that the same people marked, if any: the dots of gold are above them."""
+    shown = joined(map(_html, pieces))
+    if not gold:
+        return shown
+    if not groups:
+        return element("span", shown, class_="gold-mark")
+    numbers = ",".join(map(str, groups))
+    title = f"group {numbers.replace(',', ', ')}"
+    colour = f"border-color:var(--c{(groups[0] - 1) % len(GROUP_COLOURS)})"
+    mark = element("span", shown, class_="gold-mark", style=colour, title=title)
+    return joined([mark, element("sup", numbers, class_="fine", aria_label=title)])
+
+
 def _html(piece: TextPiece) -> Html:
-    """A piece with its look; text between words has none."""
-    if piece.groups:
-        numbers = ",".join(map(str, piece.groups))
-        title = f"group {numbers.replace(',', ', ')}"
-        colour = f"outline-color:var(--c{(piece.groups[0] - 1) % len(GROUP_COLOURS)})"
-        mark = element("span", piece.text, class_="gold-mark", style=colour, title=title)
-        return joined([mark, element("sup", numbers, class_="fine", aria_label=title)])
-    if piece.gold:
-        return element("span", piece.text, class_="gold-mark")
+    """A piece with the look a system gave it; text between words has none."""
     if piece.selected or piece.level:
         shade = f"s{piece.level}" if piece.level else None
         tag = "mark" if piece.selected else "span"
@@ -156,12 +164,16 @@ def terminal_text(segments: Iterable[Iterable[TextPiece]]) -> Text:
 
 
 def _style(piece: TextPiece) -> str:
-    """Underlined in the colour of its group if gold; else a graded background, bold underline if selected."""
+    """A graded background, bold underline if selected, italics if gold; without a shade in its group's colour."""
+    parts = ["bold underline"] if piece.selected else []
     if piece.gold:
+        parts.append("italic")
+    if piece.level >= FAINTEST:
+        parts.append(f"{INK} on {TERMINAL[piece.level - 1]}")
+    elif piece.gold:
         group = piece.groups[0] if piece.groups else 1
-        return f"{GROUP_COLOURS[(group - 1) % len(GROUP_COLOURS)]} underline"
-    shade = f"{INK} on {TERMINAL[piece.level - 1]}" if piece.level >= FAINTEST else ""
-    return f"bold underline {shade}".strip() if piece.selected else shade
+        parts.append(GROUP_COLOURS[(group - 1) % len(GROUP_COLOURS)])
+    return " ".join(parts)
 
 
 def word_list(title: str, words: Iterable[str]) -> Text:

@@ -13,7 +13,7 @@ from unirex.report.markup import Html, element, joined
 # Texts of the data are on the page: if escaping ever failed, they still could neither load nor run anything.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 FOOTER = "Made with unirex. This page is one file and needs no network."
-GOLD_KEY = (element("span", "dotted", class_="gold-mark"), "what the data mark as the reasons (gold)")
+GOLD_KEY = (element("span", "dots above", class_="gold-mark"), "what the data mark as the reasons (gold)")
 
 
 def page(title: str, body: Sequence[str], *, style: str = "", script: str = "") -> str:
@@ -75,21 +75,18 @@ def key(items: Iterable[tuple[Html, str]]) -> Html:
     return element("ul", *(element("li", sign, " ", meaning) for sign, meaning in items), class_="key")
 
 
-def rationale_key(subject: str) -> Html:
-    """The key of shades, rationales and gold marks; `subject` is what is explained: a system or a method."""
+def rationale_key(subject: str, *, gold: bool = True) -> Html:
+    """The key of shades, rationales and `gold` marks; `subject` is what is explained: a system or a method."""
     shades = joined(element("span", " ", class_=f"s{level}") for level in range(1, LEVELS + 1))
     ramp = element("span", shades, class_="ramp")
-    underlined = element("mark", "underlined", class_="s6")
-    return key(
-        [
-            (ramp, f"the stronger the colour, the more a word mattered to the {subject}"),
-            (underlined, "its rationale: the words it would show as its reasons"),
-            GOLD_KEY,
-        ]
-    )
+    items = [
+        (ramp, f"tint: the stronger, the more a word mattered to the {subject}"),
+        (element("mark", "underline"), "its rationale: the words it would show as its reasons"),
+    ]
+    return key([*items, GOLD_KEY] if gold else items)
 
 
-def gold_label(label: str) -> Html:
-    """The label that the data give a text."""
+def gold_label(label: str) -> list[Html]:
+    """The label that the data give a text, for a line of verdicts."""
     chip = element("span", label, class_="chip gold-chip", dir="auto")
-    return element("p", chip, element("span", "gold label", class_="muted"), class_="verdict")
+    return [chip, element("span", "gold label", class_="muted")]
