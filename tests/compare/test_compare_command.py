@@ -38,7 +38,9 @@ def places(tmp_path_factory):
 def test_the_table_is_printed_with_what_to_know(places, capsys):
     assert call(*places, "--draws", 99, "--paper", "sst") == 0
     out = capsys.readouterr().out
-    assert out.splitlines()[1].startswith("slm-fp") and "\nnote: Paper: " in out
+    words, table = out.split("\n\n", maxsplit=1)
+    assert words.startswith("Most accurate: ") and table.splitlines()[1].startswith("slm-fp")
+    assert "\nnote: Paper: " in out and "\nnote: NRG is left out" in out
 
 
 def test_files_are_written_in_the_format_their_ending_says(places, tmp_path, capsys):
@@ -61,9 +63,10 @@ def test_the_report_stands_alone_and_shows_names_as_names(places, tmp_path, caps
     html = target.read_text("utf-8")
     assert len(re.findall("<script", html)) == 2 and "&lt;script&gt;alert(1)" in html
     assert "script-src 'sha256-" in html.replace("&#x27;", "'")
-    assert html.count('class="plot"') == 6 and len(list((tmp_path / "plots").iterdir())) == 12
-    for part in ("scores", "faithfulness", "calibration", "parts", "agreement", "differences", "examples"):
-        assert f'id="{part}"' in html
+    assert html.count('class="plot"') == 5 and len(list((tmp_path / "plots").iterdir())) == 10
+    parts = ("verdict", "scores", "examples", "trade-off", "faithfulness", "calibration", "parts")
+    places = [html.index(f'id="{part}"') for part in (*parts, "agreement", "differences")]
+    assert places == sorted(places)  # the texts come before the figures
     assert str(tmp_path) not in html  # no places of this machine
 
 
@@ -108,6 +111,6 @@ def test_chromium_draws_the_figures_and_lets_the_script_browse_the_texts(tmp_pat
     page.write_text(comparison.compare(places, draws=99).page("Drawn"), encoding="utf-8")
     command = [CHROMIUM, *FLAGS.split(), f"--user-data-dir={tmp_path / 'profile'}", page.as_uri()]
     seen = subprocess.run(command, check=True, capture_output=True, timeout=120, text=True).stdout
-    assert len(re.findall('<svg[^>]* class="plot"', seen)) == 6
-    assert "60 texts · 1–25 shown" in re.sub("<[^>]+>", "", seen)  # the script ran
+    assert len(re.findall('<svg[^>]* class="plot"', seen)) == 5
+    assert "60 texts · 1–5 shown" in re.sub("<[^>]+>", "", seen)  # the script ran
     assert "a <b>" not in seen and "a &lt;b&gt;" in seen

@@ -8,15 +8,18 @@ from made import file, records, run
 
 from unirex.comparison import compare
 from unirex.comparison.examples import gather_examples, prediction_agreement, side_by_side
-from unirex.comparison.figures import figures, pareto_optimal
+from unirex.comparison.figures import FEWEST, figures, pareto_optimal
 from unirex.comparison.method import (
     f1_by_class,
+    f1_intervals,
+    interval_over,
     mean_over,
     removals,
     split_by_length,
     split_by_outcome,
     under_removal,
 )
+from unirex.comparison.page import agreement_table
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +57,21 @@ def test_f1_by_class_is_that_of_the_macro_mean(found):
         assert sum(f1[number] for _, f1 in by_class) / 2 == pytest.approx(method.value("macro_f1"))
 
 
+def test_parts_have_intervals_over_their_texts_and_few_texts_none(found):
+    method, parts = found.methods[0], split_by_length(found.methods[0].lengths)
+    low, high = interval_over(method, "csd", parts[0], fewest=FEWEST)
+    assert low < mean_over(method, "csd", parts[0]) < high
+    assert np.isnan(interval_over(method, "csd", parts[0], fewest=parts[0].texts + 1)).all()
+    by_class = f1_by_class([method])
+    for (_, (f1,)), (low, high) in zip(by_class.values(), f1_intervals(method, list(by_class)), strict=True):
+        assert low < f1 < high
+
+
+def test_bins_and_parts_of_few_texts_are_not_drawn(tmp_path):
+    few = compare({"a": file(tmp_path / "a.jsonl", number=12), "b": file(tmp_path / "b.jsonl", number=12)})
+    assert {figure.name for figure in figures(few)} <= {"trade-off", "curves"}
+
+
 def test_faithfulness_is_shown_for_every_way_of_removing(found):
     a, b = found.methods
     assert removals(found.methods) == ["delete", "attention_mask", "mask_token"]
@@ -64,10 +82,11 @@ def test_faithfulness_is_shown_for_every_way_of_removing(found):
 
 
 def test_predictions_agree_as_often_as_they_do(found):
-    table = prediction_agreement(found.methods)
+    ((share, low, high),) = prediction_agreement(found.methods)
     a, b = (method.predicted() for method in found.methods)
-    assert table[0][1] == table[1][0] == sum(x == y for x, y in zip(a, b, strict=True)) / 60
-    assert table[0][0] == 1.0
+    assert low < share < high and share == sum(x == y for x, y in zip(a, b, strict=True)) / 60
+    (row,) = agreement_table(found).body
+    assert [cell.text for cell in row[:3]] == ["a", "b", f"{100 * share:.1f}"]
 
 
 def test_rationales_overlap_by_hand(tmp_path):
@@ -77,7 +96,7 @@ def test_rationales_overlap_by_hand(tmp_path):
         chosen = {"sequences": (replace(sequence, selected=(numbers,) * 3),)}
         places.append(file(tmp_path / f"{name}.jsonl", number=1, change=chosen))
     found = compare(places)
-    assert found.gathered.rationale_agreement()[0][1] == 0.5  # one word of two each
+    assert found.gathered.rationale_agreement()[0][0] == 0.5  # one word of two each
 
 
 def test_a_page_has_so_many_texts_spread_evenly(found):
@@ -116,7 +135,7 @@ def test_a_method_that_is_beaten_or_lacks_a_number_is_not_optimal(found):
 def test_every_figure_there_are_numbers_for_is_drawn(found, tmp_path):
     drawn = figures(found)
     names = [figure.name for figure in drawn]
-    assert names == ["trade-off", "curves", "calibration", "classes", "lengths", "agreement"]
+    assert names == ["trade-off", "curves", "calibration", "classes", "lengths"]
     paths = found.save_plots(tmp_path / "plots")
-    assert len(paths) == 12 and all(path.stat().st_size > 2000 for path in paths)
+    assert len(paths) == 10 and all(path.stat().st_size > 2000 for path in paths)
     assert all(figure.caption.endswith(".") for figure in drawn)

@@ -227,7 +227,10 @@ def test_words_and_parts_of_words_are_not_held_against_each_other(tmp_path):
 
 
 def test_gains_of_two_desiderata_say_so(tmp_path):
-    places = [file(tmp_path / f"{seed}.jsonl", seed=seed, change=BARE) for seed in (0, 1)]
+    how = [{}, {}, {}, {"plausible": 0.9}]
+    places = [
+        file(tmp_path / f"{seed}.jsonl", seed=seed, change=BARE, **kind) for seed, kind in enumerate(how)
+    ]
     found = compare(places, draws=99)
     says = "No method has what FNRG needs: CNRG is the mean of PNRG and TNRG only."
     assert says in found.warnings and "None" not in found.page().split("<script")[0]

@@ -76,6 +76,7 @@ def window(chromium):
 def tab(window, reviewed):
     """The page of reviews, as it is first seen."""
     window.open(reviewed)
+    window.choose("size", "25")
     return window
 
 

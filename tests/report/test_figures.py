@@ -19,16 +19,15 @@ def drawings(name=EVIL):
     line = Series(name, NUMBERS, 0)
     floor = Series(name, NUMBERS, 0, floor=True)
     panel = LinePanel("Comp ↑", "tokens", "", ["1 %", "5 %", "10 %"], [line, floor])
-    bins = [BinRow(0.5, 0.6, 3, 0.55, 0.3), BinRow(0.9, 1.0, 7, 0.95, 0.9)]
+    bins = [BinRow(0.5, 0.6, 3, 0.55, 0.3), BinRow(0.9, 1.0, 17, 0.95, 0.9)]
+    diagram = Reliability(name, bins, [(0.95, (0.9, 0.7, 0.97))], (0.1, 0.05, 0.2), 3)
     points = [Point(name, NUMBERS, 0, True), Point("_hidden", NUMBERS, 1, False)]
     other = Series("_hidden", NUMBERS, 1)
-    maps = [("Same label", [[1.0, 0.4], [0.4, 1.0]]), ("Same words", [[1.0, nan], [nan, 1.0]])]
     return {
         "lines": lambda: plots.lines([panel, panel]),
         "trade_off": lambda: plots.trade_off(points, ["Acc", "CSD", "AUPRC"]),
-        "reliability": lambda: plots.reliability([Reliability(name, bins, 0.1, 3)] * 5),
+        "reliability": lambda: plots.reliability([diagram] * 5),
         "dots": lambda: plots.dots([name, "pos", "neutral"], [line, other], across="F1"),
-        "heat": lambda: plots.heat_map(maps, [name, "b"]),
     }
 
 
@@ -77,13 +76,31 @@ def test_a_name_that_starts_with_an_underscore_is_in_the_legend():
 
 
 def test_a_tight_figure_is_drawn_without_a_warning(recwarn):
-    table = [[1.0, 0.4], [0.4, 1.0]]
-    for draw in (
-        lambda: plots.heat_map([("Same label", table), ("Same words", table)], ["W" * 200, "M" * 200]),
-        lambda: plots.dots(["a", "b"], [Series("W" * 300, NUMBERS[:2], 0)], across="F1", texts=[3, 7]),
-    ):
-        Figure("x", "T", "C", draw).inline()
+    series = [Series("W" * 300, NUMBERS[:2], 0)]
+    for narrow in (False, True):
+        drawn = Figure("x", "T", "C", lambda: plots.dots(["a", "b"], series, across="F1", texts=[3, 7]))
+        drawn.inline(narrow=narrow)
     assert not recwarn.list
+
+
+def test_on_a_phone_panels_stand_below_each_other():
+    figure = Figure("x", "T", "C", drawings()["trade_off"])
+    sizes = []
+    for narrow in (False, True):
+        root = ElementTree.fromstring(figure.inline(narrow=narrow))
+        _, _, width, height = map(float, root.attrib["viewBox"].split())
+        sizes.append(height / width)
+    assert sizes[0] < 1 and sizes[1] > 2
+
+
+def test_a_number_without_an_interval_is_not_drawn():
+    """A series whose last number has none: one marker fewer."""
+    lines = [Series("m", numbers, 0) for numbers in (NUMBERS[:2], NUMBERS)]
+    panels = [LinePanel("", "", "", ["1", "2", "3"], [line]) for line in lines]
+    two, three = (
+        Figure("x", "T", "C", lambda panel=panel: plots.lines([panel])).inline() for panel in panels
+    )
+    assert two.count("<use") > 2 and three.count("<use") == two.count("<use")
 
 
 def test_how_many_texts_stand_behind_a_mark_is_shown():
@@ -91,5 +108,6 @@ def test_how_many_texts_stand_behind_a_mark_is_shown():
     drawn = Figure("x", "T", "C", lambda: plots.dots(["a"], series, across="F1", texts=[41])).inline()
     assert "(n = 41)" in drawn
     bins = [BinRow(0.5, 0.6, 37, 0.55, 0.3), BinRow(0.9, 1.0, 71, 1.0, 1.0)]
-    drawn = Figure("y", "T", "C", lambda: plots.reliability([Reliability("m", bins, 0.1, 0)])).inline()
+    diagram = Reliability("m", bins, [], (0.1, 0.05, 0.2), 0)
+    drawn = Figure("y", "T", "C", lambda: plots.reliability([diagram])).inline()
     assert ">37<" in drawn and ">71<" in drawn

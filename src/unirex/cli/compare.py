@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -41,10 +42,12 @@ def options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Print or write the table, and whatever else was named."""
+    """Print the verdict, print or write the table, and whatever else was named."""
     format_name = _table_format(options)
     _check_targets(options)
     from unirex.comparison import compare
+    from unirex.report.grid import WIDTH
+    from unirex.report.markup import printable
 
     with Progress("reading", unit="records") as progress:
         comparison = compare(
@@ -59,16 +62,19 @@ def run(options: Namespace) -> int:
             gate=options.gate,
             advance=progress.advance,
         )
+    # Words must not end up in a Markdown, LaTeX or CSV table that is piped on.
+    words_to = sys.stdout if format_name == "text" and not options.out else sys.stderr
+    for sentence in comparison.verdict:
+        print(textwrap.fill(printable(sentence), WIDTH), file=words_to)
+    print(file=words_to)
     table = comparison.table(format_name, runs=options.every_run).rstrip("\n") + "\n"
     if options.out:
         write_file(Path(options.out), table)
         print(f"table in {options.out}")
     else:
         print(table, end="")
-    # Notes must not end up in a Markdown, LaTeX or CSV table that is piped on.
-    notes_to = sys.stdout if format_name == "text" and not options.out else sys.stderr
     for warning in comparison.warnings:
-        print(f"note: {warning}", file=notes_to)
+        print(f"note: {warning}", file=words_to)
     if options.plots:
         paths = comparison.save_plots(options.plots)
         print(f"{len(paths)} files of figures in {options.plots}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ from unirex.cli import inputs
 from unirex.config import EVALUATION_BATCH_SIZE, RANDOM_DRAWS, read_settings
 from unirex.data.load import DATASETS
 from unirex.errors import UserError
-from unirex.files import Progress, tracked
+from unirex.files import Progress, tracked, write_file
 
 if TYPE_CHECKING:
     from unirex.evaluation.summary import Summary
@@ -33,6 +33,7 @@ def options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     add("--batch_size", type=int, default=EVALUATION_BATCH_SIZE, help="texts at once")
     add("--records", type=str, nargs="+", default=["jsonl", "parquet"], help="formats of the records")
     add("--out", type=str, help="folder for records and metrics (default: in the run)")
+    add("--html", type=str, help="write a page: a verdict in words, the table, all texts, figures")
     inputs.threads_option(parser)
 
 
@@ -81,6 +82,10 @@ def run(options: Namespace) -> int:
     _check_used(options, named[0])
     if not options.data and not options.from_records:
         raise UserError("evaluate needs --data, as in --data reviews.jsonl")
+    if options.html and Path(options.html).is_dir():
+        raise UserError(f"--html {options.html}: is a folder; give a file.")
+    if options.html and options.predictions and not options.out:
+        raise UserError("--html: give --out as well; the page is made of the records kept there.")
     return evaluators[named[0]](options)
 
 
@@ -101,7 +106,9 @@ def _evaluate_system(options: Namespace) -> int:
     system = inputs.load_system(options)
     if len(options.dial or ()) < 2:
         folder = Path(options.out or evaluation_folder(system, options))
-        return _show(_measure(options, system, folder), f"records and metrics in {folder}")
+        summary = _measure(options, system, folder)
+        _show(summary, f"records and metrics in {folder}")
+        return _write_page(options, {summary.name: folder})
     return _turn_dial(options, system)
 
 
@@ -122,7 +129,7 @@ def _turn_dial(options: Namespace, system: System) -> int:
     points = [(dial, summary.metrics, summary.intervals) for dial, summary in summaries.items()]
     drawn = dial_figure(system.name, points).save(folder)
     print(f"records and metrics in {folder}; figure in {' and '.join(map(str, drawn))}")
-    return 0
+    return _write_page(options, {f"dial {dial:g}": folder / f"dial-{dial:g}" for dial in options.dial})
 
 
 def _measure(options: Namespace, system: System, folder: Path) -> Summary:
@@ -190,7 +197,8 @@ def _evaluate_records(options: Namespace) -> int:
     if options.out:
         summary.save(Path(options.out))
         origin = f"{origin}; metrics in {options.out}"
-    return _show(summary, origin)
+    _show(summary, origin)
+    return _write_page(options, {summary.name: path})
 
 
 def _evaluate_predictions(options: Namespace) -> int:
@@ -208,12 +216,14 @@ def _evaluate_predictions(options: Namespace) -> int:
     if not options.out:
         for record in records:
             summary.add(record)
-        return _show(summary, origin)
+        _show(summary, origin)
+        return 0
     save_stream(Path(options.out), records, summary, formats=options.records)
-    return _show(summary, f"{origin}; records and metrics in {options.out}")
+    _show(summary, f"{origin}; records and metrics in {options.out}")
+    return _write_page(options, {summary.name: Path(options.out)})
 
 
-def _show(summary: Summary, origin: str) -> int:
+def _show(summary: Summary, origin: str) -> None:
     """Print the table and where its numbers are from or kept."""
     from unirex.report.page import count
 
@@ -224,4 +234,13 @@ def _show(summary: Summary, origin: str) -> int:
     if labelled is not None and labelled.count < summary.count:
         print(f"note: {labelled.count} of {summary.count} texts have a prediction; accuracy is of these.")
     print(f"{count(summary.count, 'text')}; {origin}")
+
+
+def _write_page(options: Namespace, evaluations: Mapping[str, Path]) -> int:
+    """The page of what was evaluated, if one is asked for."""
+    if options.html:
+        from unirex.comparison import compare
+
+        write_file(Path(options.html), compare(evaluations).page())
+        print(f"page in {options.html}")
     return 0

@@ -19,6 +19,7 @@ from unirex.comparison.page import comparison_page
 from unirex.comparison.significance import Difference
 from unirex.comparison.sources import EvaluationInput, find_sources, group_by_method
 from unirex.comparison.tables import main_table, probes_table, table_of_runs
+from unirex.comparison.verdict import verdict
 from unirex.config import EXPLAINED_BUDGET, PAGE_EXAMPLES, TEST_DRAWS
 from unirex.errors import UserError, unknown
 from unirex.metrics import performance
@@ -27,6 +28,8 @@ from unirex.metrics.registry import BY_REMOVAL, HEADLINE, METRICS, PERFORMANCE_S
 from unirex.metrics.relative_gain import FAITHFULNESS, PLAUSIBILITY, Gains, relative_gain, warnings_of
 from unirex.paper.published import performance_metric
 from unirex.report.notes import constant_answer
+
+GAIN_METHODS = 4  # of fewer, a relative gain says little more than who is best
 
 
 def compare(
@@ -140,9 +143,9 @@ class Comparison:
 
     @cached_property
     def gains(self) -> dict[str, Gains]:
-        """Normalised relative gain of each method among these; empty for a single method."""
+        """Normalised relative gain of each method among these; empty where it would mislead."""
         weights = [float(bool(self.measured(keys))) for keys in self._gain_metrics.values()]
-        if len(self.methods) < 2 or not any(weights):
+        if len(self.methods) < 2 or not any(weights) or self.no_gains:
             return {}
         means = {
             method.name: {key: mean for key, (mean, _) in method.metrics.items()} for method in self.methods
@@ -152,7 +155,7 @@ class Comparison:
             performance=(self.performance,),
             weights=weights,
             gate=self.gate,
-            chance=self._chance,
+            chance=self.chance,
             collapsed=self._collapse_reasons,
         )
         # A metric that no method has is not reported as missing from each of them.
@@ -160,10 +163,30 @@ class Comparison:
             name: replace(gain, missing=tuple(self.measured(gain.missing))) for name, gain in gains.items()
         }
 
+    @cached_property
+    def no_gains(self) -> str:
+        """Why several methods get no relative gains; empty if they do."""
+        if len(self.methods) < 2:
+            return ""
+        if len(self.methods) < GAIN_METHODS:
+            return (
+                f"NRG is left out: it places methods between the worst and the best of their table, which "
+                f"says little for fewer than {GAIN_METHODS}. `unirex nrg` has it for any table."
+            )
+        keys = [key for keys in self._gain_metrics.values() for key in self.measured(keys)]
+        if any(test.significant for key in keys for test in self.differences(key)):
+            return ""
+        return "NRG is left out: it would stretch differences of which none is significant."
+
+    @cached_property
+    def verdict(self) -> list[str]:
+        """The result in a few sentences: who is better at what, and which differences are real."""
+        return verdict(self)
+
     @property
     def warnings(self) -> list[str]:
         """Notes on the examples, on the gains, and on the published numbers."""
-        notes = list(self.notes)
+        notes = [*self.notes, *filter(None, [self.no_gains])]
         if self.gains:
             notes += warnings_of(self.gains)
             known = [name for name, keys in self._gain_metrics.items() if self.measured(keys)]
@@ -213,7 +236,7 @@ class Comparison:
         return reasons
 
     @property
-    def _chance(self) -> float | None:
+    def chance(self) -> float | None:
         """The performance of the best single answer to all examples; on accuracy, the most frequent label."""
         counts = Counter(label for label in self.methods[0].gold if label is not None)
         metric_of = getattr(performance, f"{self.performance}_of")

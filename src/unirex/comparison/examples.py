@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from math import isfinite, isnan, nan
+from math import isfinite, nan
+
+import numpy as np
 
 from unirex.comparison.method import Method
+from unirex.data.example import Label
 from unirex.errors import UserError
 from unirex.evaluation.records import Record, Scored, top_k
+from unirex.evaluation.tally import INTERVAL_DRAWS
 from unirex.explanation import Word, scored_words
+from unirex.metrics.bootstrap import bootstrap_interval
+from unirex.metrics.paired import mean_of_known
 from unirex.report.browser_data import (
     ComparedExample,
     GoldSpan,
@@ -20,31 +26,28 @@ from unirex.report.browser_data import (
     shown_choice,
 )
 from unirex.report.marked_text import level
-
-PairMatrix = list[list[float]]  # a number for every two methods, in their order
-
-
-def prediction_agreement(methods: Sequence[Method]) -> PairMatrix:
-    """The share of texts to which two methods give the same label, of those both label; first seeds."""
-    predictions, shares = [method.predicted() for method in methods], {}
-    for first, second in combinations(range(len(methods)), 2):
-        pairs = zip(predictions[first], predictions[second], strict=True)
-        same = [str(a) == str(b) for a, b in pairs if a is not None and b is not None]
-        if same:
-            shares[first, second] = sum(same) / len(same)
-    return _pair_matrix(len(methods), shares)
+from unirex.report.plots import Estimate
 
 
-def any_pair(matrix: PairMatrix) -> bool:
-    """Whether there is a number for any two different methods."""
-    return any(not isnan(value) for number, row in enumerate(matrix) for value in row[:number])
+def prediction_agreement(methods: Sequence[Method]) -> list[Estimate]:
+    """The share of texts to which two methods give the same label, of those both label; first seeds.
+
+    One share for every two methods, in the order of `combinations`, with its 95 % interval over texts.
+    """
+    rows = zip(*(method.predicted() for method in methods), strict=True)
+    return _pair_means([[_same(a, b) for a, b in combinations(row, 2)] for row in rows])
 
 
-def _pair_matrix(size: int, values: Mapping[tuple[int, int], float]) -> PairMatrix:
-    matrix = [[1.0] * size for _ in range(size)]
-    for first, second in combinations(range(size), 2):
-        matrix[first][second] = matrix[second][first] = values.get((first, second), nan)
-    return matrix
+def _same(first: Label | None, second: Label | None) -> float:
+    return nan if first is None or second is None else float(str(first) == str(second))
+
+
+def _pair_means(rows: Sequence[Sequence[float]]) -> list[Estimate]:
+    """The mean of each column with its interval over texts; NaN where no text has a value."""
+    values = np.array(rows, dtype=np.float64)
+    lows, highs = bootstrap_interval(values, draws=INTERVAL_DRAWS)
+    columns = zip(mean_of_known(values), lows, highs, strict=True)
+    return [(float(mean), float(low), float(high)) for mean, low, high in columns]
 
 
 @dataclass
@@ -53,23 +56,22 @@ class GatheredExamples:
 
     methods: Sequence[str]
     shown: list[ComparedExample] = field(default_factory=list)
-    _overlaps: dict[tuple[int, int], tuple[float, int]] = field(default_factory=dict)  # sum and count
+    _overlaps: list[list[float]] = field(default_factory=list)  # of each text, one for every two methods
 
     def add(self, example: ComparedExample, *, keep: bool) -> None:
         """Count one more example; with `keep`, it is shown."""
         if keep:
             self.shown.append(example)
         words = [example.selected_words(name) for name in self.methods]
-        for pair in combinations(range(len(words)), 2):
-            shared = overlap(words[pair[0]], words[pair[1]])
-            if shared is not None:
-                total, count = self._overlaps.get(pair, (0.0, 0))
-                self._overlaps[pair] = total + shared, count + 1
+        shared = [overlap(first, second) for first, second in combinations(words, 2)]
+        self._overlaps.append([nan if share is None else share for share in shared])
 
-    def rationale_agreement(self) -> PairMatrix:
-        """Mean F1 of the words that two methods select, over the texts where either selects any."""
-        means = {pair: total / count for pair, (total, count) in self._overlaps.items()}
-        return _pair_matrix(len(self.methods), means)
+    def rationale_agreement(self) -> list[Estimate]:
+        """Mean F1 of the words that two methods select, over the texts where either selects any.
+
+        One for every two methods, in the order of `combinations`, with its 95 % interval over texts.
+        """
+        return _pair_means(self._overlaps)
 
 
 def gather_examples(methods: Sequence[Method], *, budget: float, limit: int) -> GatheredExamples:

@@ -6,9 +6,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import isnan, nan
 from typing import TYPE_CHECKING
 
-from unirex.comparison.examples import any_pair, prediction_agreement
-from unirex.comparison.method import Method, f1_by_class, mean_over, split_by_length
+from unirex.comparison.method import (
+    ExampleSubset,
+    Method,
+    f1_by_class,
+    f1_intervals,
+    interval_over,
+    mean_over,
+    split_by_length,
+)
 from unirex.comparison.notes import figure_note
+from unirex.metrics.calibration import share_interval
 from unirex.metrics.registry import metric
 from unirex.report import plots
 from unirex.report.figures import Figure
@@ -20,12 +28,13 @@ if TYPE_CHECKING:
 
 MOST_CLASSES = 20  # more are only in the table
 SUBSET_METRICS = ("accuracy", "csd", "auprc")  # one for each desideratum, all of them means over texts
+FEWEST = 10  # texts behind a mark; of fewer, a number says little
 INTERVALS = "Bars and bands: 95 % intervals over texts; of several seeds, that of their mean."
 
 
 def figures(comparison: Comparison) -> list[Figure]:
     """Every figure that there are numbers for."""
-    makers = (trade_off, curves, reliability, classes, lengths, agreement)
+    makers = (trade_off, curves, reliability, classes, lengths)
     return [figure for make in makers for figure in make(comparison)]
 
 
@@ -34,7 +43,7 @@ def trade_off(comparison: Comparison) -> Iterator[Figure]:
     keys = [
         key
         for key in (comparison.performance, "csd", "auprc")
-        if all(not isnan(method.value(key)) for method in comparison.methods)
+        if not any(isnan(sum(_estimate(method, key))) for method in comparison.methods)
     ]
     if len(keys) < 2 or len(comparison.methods) < 2:
         return
@@ -105,11 +114,12 @@ def curves(comparison: Comparison) -> Iterator[Figure]:
         ticks = [f"{size} %" for size in sizes]
         panels.append(LinePanel(header(key), "tokens in the rationale", "", ticks, lines))
     if panels:
+        dotted = "Dotted: the mean of random scores; a line on it does no better than chance. "
         yield Figure(
             "curves",
             "Faithfulness by size of the rationale",
             "How far the prediction falls without the rationale (Comp) and from the rationale alone (Suff). "
-            "A method whose line is on the dotted one of its colour does no better than chance. "
+            f"{dotted if any(method.floor for method in comparison.methods) else ''}"
             f"{INTERVALS}{figure_note(comparison.methods)}",
             lambda: plots.lines(panels, height=3.6),
         )
@@ -117,42 +127,53 @@ def curves(comparison: Comparison) -> Iterator[Figure]:
 
 def reliability(comparison: Comparison) -> Iterator[Figure]:
     """Whether confidence means anything."""
-    diagrams = [
-        Reliability(method.name, method.reliability, method.value("ece"), order)
-        for order, method in enumerate(comparison.methods)
-    ]
-    shown = [diagram for diagram in diagrams if diagram.bins]
+    diagrams = [_diagram(method, order) for order, method in enumerate(comparison.methods)]
+    shown = [diagram for diagram in diagrams if diagram.points]
     if shown:
         yield Figure(
             "calibration",
             "Calibration",
             "How often a prediction is right, by its confidence; on the dashed line the two are equal. "
-            "Bars: how many texts are so sure. ECE is the mean gap (lower is better).",
+            f"Lines: 95 % intervals; fewer than {FEWEST} texts have no mark. Bars at the foot: how many "
+            "texts are so sure. ECE is the mean gap (lower is better).",
             lambda: plots.reliability(shown),
         )
 
 
+def _diagram(method: Method, order: int) -> Reliability:
+    """The bins of a method, and a point for each that holds enough texts."""
+    bins, points = method.reliability, []
+    for row in bins:
+        texts = row.texts / method.seeds  # the same texts for every seed, so that they count once
+        if texts >= FEWEST:
+            points.append((row.confidence, (row.accuracy, *share_interval(row.accuracy, texts))))
+    error = (method.value("ece"), *method.interval("ece"))
+    return Reliability(method.name, bins, points, error, order)
+
+
 def classes(comparison: Comparison) -> Iterator[Figure]:
     """F1 of each label."""
-    by_class = f1_by_class(comparison.methods)
+    by_class = {label: row for label, row in f1_by_class(comparison.methods).items() if row[0] >= FEWEST}
     if not 2 <= len(by_class) <= MOST_CLASSES:
         return
     labels, texts = [str(label) for label in by_class], [texts for texts, _ in by_class.values()]
-    lines = [
-        Series(method.name, [(100 * f1[order], nan, nan) for _, f1 in by_class.values()], order)
-        for order, method in enumerate(comparison.methods)
-    ]
+    lines = []
+    for order, method in enumerate(comparison.methods):
+        bounds = zip(by_class.values(), f1_intervals(method, list(by_class)), strict=True)
+        numbers = [(100 * f1[order], 100 * low, 100 * high) for (_, f1), (low, high) in bounds]
+        lines.append(Series(method.name, numbers, order))
     yield Figure(
         "classes",
         "F1 by class",
-        "F1 of every label in per cent (higher is better); n is the number of texts with that label.",
+        "F1 of every label in per cent (higher is better); n is the number of texts with that label, and "
+        f"labels of fewer than {FEWEST} are left out. {INTERVALS}",
         lambda: plots.dots(labels, lines, across="F1, %", texts=texts),
     )
 
 
 def lengths(comparison: Comparison) -> Iterator[Figure]:
     """The desiderata on short and on long texts."""
-    subsets = split_by_length(comparison.methods[0].lengths)
+    subsets = [part for part in split_by_length(comparison.methods[0].lengths) if part.texts >= FEWEST]
     keys = comparison.measured(SUBSET_METRICS)
     if len(subsets) < 2 or not keys:
         return
@@ -160,32 +181,18 @@ def lengths(comparison: Comparison) -> Iterator[Figure]:
     for key in keys:
         lines = []
         for order, method in enumerate(comparison.methods):
-            means = [metric(key).scale * mean_over(method, key, subset) for subset in subsets]
-            lines.append(Series(method.name, [(mean, nan, nan) for mean in means], order))
+            lines.append(Series(method.name, [_part(method, key, subset) for subset in subsets], order))
         panels.append(LinePanel(header(key), "tokens", "", [subset.name for subset in subsets], lines))
     yield Figure(
         "lengths",
         "Short and long texts",
-        "The texts in quarters by their number of tokens. Read it for trends; the parts are small.",
+        f"The texts in quarters by their number of tokens; fewer than {FEWEST} texts have no mark. "
+        f"Read it for trends; the parts are small. {INTERVALS}",
         lambda: plots.lines(panels, height=3.4),
     )
 
 
-def agreement(comparison: Comparison) -> Iterator[Figure]:
-    """Which methods give the same labels, and which select the same words."""
-    if len(comparison.methods) < 2:
-        return
-    matrices = [
-        ("Same label, % of texts", prediction_agreement(comparison.methods)),
-        (f"Same words at {comparison.budget:g} %, F1", comparison.gathered.rationale_agreement()),
-    ]
-    panels = [(title, matrix) for title, matrix in matrices if any_pair(matrix)]
-    if not panels:
-        return
-    yield Figure(
-        "agreement",
-        "Agreement between methods",
-        "Same label: the share of texts that two methods give the same one. Same words: the mean F1 of the "
-        f"words they select for {comparison.budget:g} % of the tokens. First seed of each; darker is more.",
-        lambda: plots.heat_map(panels, [method.name for method in comparison.methods]),
-    )
+def _part(method: Method, key: str, subset: ExampleSubset) -> Estimate:
+    """A metric over some of the texts with its interval, in the units it is shown in."""
+    scale, (low, high) = metric(key).scale, interval_over(method, key, subset, fewest=FEWEST)
+    return scale * mean_over(method, key, subset), scale * low, scale * high

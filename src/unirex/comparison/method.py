@@ -65,9 +65,7 @@ class Method:
             return bootstrap_statistic(
                 lambda times: statistic(own, np.repeat(numbers, times)), texts, draws=INTERVAL_DRAWS
             )
-        means = bootstrap_means(self.values(key).T, draws=INTERVAL_DRAWS)  # [draws, seeds]
-        low, high = percentile_interval(mean_of_known(means.T)[:, None])
-        return float(low[0]), float(high[0])
+        return _interval_of_means(self.values(key))
 
     @cached_property
     def floor(self) -> dict[str, float]:
@@ -176,6 +174,22 @@ def f1_by_class(methods: Sequence[Method]) -> dict[Hashable, tuple[int, list[flo
     return by_class
 
 
+def f1_intervals(method: Method, labels: Sequence[Hashable]) -> list[tuple[float, float]]:
+    """The 95 % interval over texts of the F1 of each label, all seeds together; NaN without predictions."""
+    columns = []  # of each label: how often, over the seeds, a text is a hit, gets the label, has the label
+    runs = [list(zip(method.predicted(seed), method.gold, strict=True)) for seed in range(method.seeds)]
+    pairs = [[pair for pair in text if None not in pair] for text in zip(*runs, strict=True)]
+    for label in labels:
+        columns.append([sum(pair == (label, label) for pair in text) for text in pairs])
+        columns.append([sum(predicted == label for predicted, _ in text) for text in pairs])
+        columns.append([sum(gold == label for _, gold in text) for text in pairs])
+    means = bootstrap_means(np.array(columns, dtype=np.float64).T, draws=INTERVAL_DRAWS)
+    hits, guesses, occurrences = means.reshape(len(means), len(labels), 3).transpose(2, 0, 1)
+    with np.errstate(invalid="ignore"):  # 0 / 0 in a draw without the label
+        low, high = percentile_interval(2 * hits / (guesses + occurrences))
+    return list(zip(low.tolist(), high.tolist(), strict=True))
+
+
 @dataclass(frozen=True, slots=True)
 class ExampleSubset:
     """Some of the shared examples, and what they have in common."""
@@ -223,3 +237,17 @@ def mean_over(method: Method, key: str, subset: ExampleSubset) -> float:
     used = np.broadcast_to(subset.mask, values.shape) & ~np.isnan(values)
     means = [row[mask].mean() for row, mask in zip(values, used, strict=True) if mask.any()]
     return float(np.mean(means)) if means else nan
+
+
+def interval_over(method: Method, key: str, subset: ExampleSubset, *, fewest: int) -> tuple[float, float]:
+    """The 95 % interval of `mean_over` a subset [N]; NaN if fewer than `fewest` of its texts have a value."""
+    values = method.values(key)[:, subset.mask]
+    known = ~np.isnan(values).all(axis=0)
+    return _interval_of_means(values) if known.sum() >= fewest else (nan, nan)
+
+
+def _interval_of_means(values: Floats) -> tuple[float, float]:
+    """The interval over texts of the mean over seeds, from values [seeds, N]."""
+    means = bootstrap_means(values.T, draws=INTERVAL_DRAWS)  # [draws, seeds]
+    low, high = percentile_interval(mean_of_known(means.T)[:, None])
+    return float(low[0]), float(high[0])

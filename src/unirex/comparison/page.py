@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import combinations
 from math import isnan
 from typing import TYPE_CHECKING
 
+from unirex.comparison.examples import prediction_agreement
 from unirex.comparison.figures import SUBSET_METRICS, figures
 from unirex.comparison.method import (
     Method,
@@ -31,6 +33,7 @@ from unirex.metrics.registry import metric
 from unirex.report.compare_page import Section, compare_page
 from unirex.report.figures import Figure
 from unirex.report.grid import MISSING, Cell, Grid, Head
+from unirex.report.plots import Estimate
 from unirex.report.table import between, cell, header
 
 if TYPE_CHECKING:
@@ -44,11 +47,12 @@ SMALLEST_P = 1e-4  # smaller p-values are shown as "< 0.0001"
 
 
 def comparison_page(comparison: Comparison, title: str | None = None, remarks: Sequence[str] = ()) -> str:
-    """The report as one HTML file: the numbers first, then where they come from, then every text."""
+    """The report as one HTML file: the verdict, the table, every text, then where the numbers come from."""
     names = [method.name for method in comparison.methods]
     examples = comparison.gathered.shown if comparison.examples else []
     whole = title or " · ".join(names[:4]) + (" …" if len(names) > 4 else "")
-    return compare_page(whole, list(_sections(comparison, remarks)), examples, names, texts=comparison.texts)
+    sections = list(_sections(comparison, remarks))
+    return compare_page(whole, sections, examples, names, texts=comparison.texts, verdict=comparison.verdict)
 
 
 def _sections(comparison: Comparison, remarks: Sequence[str]) -> Iterator[Section]:
@@ -60,13 +64,15 @@ def _sections(comparison: Comparison, remarks: Sequence[str]) -> Iterator[Sectio
         folded["All that the paper prints"] = [paper_table(comparison.paper)]
     yield Section(
         "scores",
-        "How they compare",
+        "How they compare" if len(comparison.methods) > 1 else "The numbers",
         LEAD,
         [*_notes(comparison), *remarks],
         [main_table(comparison, others=False, short=True)],
-        _select(drawn, "trade-off"),
-        folded,
+        more=folded,
+        early=True,
     )
+    if "trade-off" in drawn:
+        yield Section("trade-off", "What is traded for what?", figures=_select(drawn, "trade-off"))
     yield from _faithfulness(comparison, _select(drawn, "curves"))
     probes = probes_table(comparison)
     if probes is not None:
@@ -75,8 +81,9 @@ def _sections(comparison: Comparison, remarks: Sequence[str]) -> Iterator[Sectio
     if "calibration" in drawn:
         yield Section("calibration", "Do they know how sure to be?", figures=_select(drawn, "calibration"))
     yield from _subsets(comparison, _select(drawn, "classes", "lengths"))
-    if "agreement" in drawn:
-        yield Section("agreement", "Do they say the same?", figures=_select(drawn, "agreement"))
+    agreement = agreement_table(comparison)
+    if agreement.body:
+        yield Section("agreement", "Do they say the same?", grids=[agreement])
     differences = differences_table(comparison)
     if len(comparison.methods) > 1 and differences.body:
         yield Section(
@@ -208,6 +215,41 @@ def outcomes_table(comparison: Comparison, keys: Sequence[str]) -> Grid:
 
 def _marked_cell(method: Method, key: str, value: float) -> Cell:
     return value_cell(key, value, mark=mark(method, key))
+
+
+def agreement_table(comparison: Comparison) -> Grid:
+    """How often every two methods give the same label, and how far they select the same words."""
+    if len(comparison.methods) < 2:
+        return Grid([], [])
+    labels, words = prediction_agreement(comparison.methods), comparison.gathered.rationale_agreement()
+    head = [
+        Head("", "method"),
+        Head("and", "other"),
+        Head("Same label, %", "same_label"),
+        Head("Same words, F1", "same_words"),
+    ]
+    body = [
+        [Cell(first.name), Cell(second.name), _agreement_cell(same_label), _agreement_cell(same_words)]
+        for (first, second), same_label, same_words in zip(
+            combinations(comparison.methods, 2), labels, words, strict=True
+        )
+        if not (isnan(same_label[0]) and isnan(same_words[0]))
+    ]
+    caption = (
+        "Same label: the share of texts that two methods give the same one. Same words: the mean F1 of the "
+        f"words they select for {comparison.budget:g} % of the tokens. First seed of each; ranges are 95 % "
+        "intervals over texts."
+    )
+    return Grid(head, body, caption)
+
+
+def _agreement_cell(estimate: Estimate) -> Cell:
+    """A share in per cent with its interval."""
+    mean, low, high = estimate
+    if isnan(mean):
+        return Cell(MISSING)
+    under = "" if isnan(low) else f"{100 * low:.1f}–{100 * high:.1f}"
+    return Cell(f"{100 * mean:.1f}", under=under, numbers={"": mean, "low": low, "high": high})
 
 
 def differences_table(comparison: Comparison) -> Grid:

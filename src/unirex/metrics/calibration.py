@@ -7,6 +7,7 @@ confidences in (i/B, (i+1)/B]; a confidence of 0 is in the first.
 from __future__ import annotations
 
 from bisect import bisect_left
+from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import ArrayLike
 from unirex.metrics.arrays import Floats, Ints
 
 BINS = 10  # as reliability diagrams are usually drawn
+NORMAL_95 = 1.959964  # standard deviations that hold the middle 95 % of a normal distribution
 
 
 class BinRow(NamedTuple):
@@ -43,6 +45,19 @@ def expected_calibration_error(
     filled = Bins(bins)
     filled.add_all(confidence, correct, weights)
     return filled.error
+
+
+def share_interval(share: float, texts: float) -> tuple[float, float]:
+    """Wilson's 95 % interval of a share of texts, which holds for few texts and for shares of 0 and 1.
+
+    >>> low, high = share_interval(1.0, 10)
+    >>> round(low, 3), high
+    (0.722, 1.0)
+    """
+    square = NORMAL_95**2
+    middle = (share + square / (2 * texts)) / (1 + square / texts)
+    reach = NORMAL_95 / (1 + square / texts) * sqrt(share * (1 - share) / texts + square / (4 * texts**2))
+    return max(0.0, middle - reach), min(1.0, middle + reach)
 
 
 def bin_numbers(confidence: ArrayLike, bins: int = BINS) -> Ints:

@@ -311,7 +311,7 @@
       const boxes = [...form.querySelectorAll("[name=without]")];
       return {
         text: fold(value("q", "").trim()), gold: value("gold", ""), outcome: value("outcome", ""),
-        by: value("by", ""), says: value("says", ""), sort: value("sort", ""), size: Number(value("size", "25")),
+        by: value("by", ""), says: value("says", ""), sort: value("sort", ""), size: Number(value("size", "5")),
         overlap: Number(value("overlap", "100")), differ: Boolean(form.elements.differ?.checked),
         marked: Boolean(form.elements.marked?.checked),
         methods: boxes.map((box, at) => (box.checked ? at : -1)).filter((at) => at >= 0),

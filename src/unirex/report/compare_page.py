@@ -1,4 +1,4 @@
-"""The page of a comparison: the numbers, the figures, and all texts to search, filter and page through.
+"""The page of a comparison: the verdict, the numbers, all texts to search and filter, and the figures.
 
 The page runs one script, that of the browser of examples; its policy names that script by its hash.
 """
@@ -14,7 +14,7 @@ from unirex.report.grid import Grid
 from unirex.report.markup import Html, element, joined
 from unirex.report.page import count, header, page, rationale_key, resource
 
-PAGE_SIZES = (25, 50)  # cards at once
+PAGE_SIZES = (5, 25, 50)  # cards at once; few at first, as the figures are below them
 NO_SCRIPT = "To browse the texts, let this page run its script."
 
 SelectOptions = Sequence[tuple[str, str]]  # value, text
@@ -31,6 +31,7 @@ class Section:
     grids: Sequence[Grid] = ()
     figures: Sequence[Figure] = ()
     more: Mapping[str, Sequence[Grid]] = field(default_factory=dict)  # folded tables, by their summary
+    early: bool = False  # above the texts
 
     def html(self) -> Html:
         """The section as it stands in the page."""
@@ -42,10 +43,10 @@ class Section:
             parts.append(element("ul", *(element("li", note) for note in self.notes), class_="notes"))
         figures = []
         for figure in self.figures:
-            region = {"class_": "drawing", "tabindex": "0", "role": "region", "aria_label": figure.title}
-            drawing = element("div", figure.inline(), **region)
+            drawings = [figure.inline(), figure.inline(narrow=True)]  # the page shows one of them
             caption = element("p", figure.caption, class_="fine")
-            figures.append(element("figure", element("h3", figure.title), caption, drawing))
+            drawn = element("div", *drawings, class_="drawing")
+            figures.append(element("figure", element("h3", figure.title), caption, drawn))
         if figures:
             parts.append(element("div", *figures, class_="plots"))
         for summary, grids in self.more.items():
@@ -60,19 +61,27 @@ def compare_page(
     methods: Sequence[str],
     *,
     texts: int,
+    verdict: Sequence[str] = (),
 ) -> str:
-    """The whole file: summary first, then the details, then every text with the highlights of all methods."""
-    lead = f"{count(len(methods), 'method')} on the same {count(texts, 'text')}"
-    links = [(section.name, section.title) for section in sections]
-    if examples:
-        links.append(("examples", "Texts"))
+    """The whole file: verdict and summary, every text with the highlights of all methods, then details."""
+    kind, lead = "Comparison", f"{count(len(methods), 'method')} on the same {count(texts, 'text')}"
+    if len(methods) == 1:
+        kind, lead = "Evaluation", count(texts, "text")
+    early = [section for section in sections if section.early]
+    late = [section for section in sections if not section.early]
+    links = [(section.name, section.title) for section in early]
+    links += [("examples", "Texts")] if examples else []
+    links += [(section.name, section.title) for section in late]
     items = [element("li", element("a", text, href=f"#{name}")) for name, text in links]
     contents = element("nav", element("ul", *items, class_="contents"), aria_label="On this page")
-    body = [header("Comparison", title, lead), contents, *(section.html() for section in sections)]
+    found = element("section", *(element("p", part) for part in verdict), class_="findings", id="verdict")
+    body = [header(kind, title, lead), *([found] if verdict else []), contents]
+    body += [section.html() for section in early]
+    body += [browser(examples, methods)] if examples else []
+    body += [section.html() for section in late]
     style = resource("compare.css")
     if not examples:
         return page(title, body, style=style)
-    body.append(browser(examples, methods))
     return page(title, body, style=style + resource("browser.css"), script=resource("browser.js"))
 
 
@@ -86,9 +95,9 @@ def browser(examples: Sequence[ComparedExample], methods: Sequence[str]) -> Html
     rows = [_order(examples, methods), *_filters(examples, methods), _switches(examples, methods)]
     form = {"role": "search", "aria_label": "Find texts", "autocomplete": "off"}
     parts = [
-        element("h2", "The same texts, seen by each", id="examples-title"),
+        element("h2", "The same texts, seen by each" if len(methods) > 1 else "Texts", id="examples-title"),
         element("p", f"{texts}, {count(len(methods), 'method')}.", class_="lead"),
-        rationale_key("method"),
+        rationale_key("method", gold=any(example.gold for example in examples)),
         element("noscript", element("p", NO_SCRIPT, class_="lead")),
         element("form", *rows, class_="controls", hidden="", **form),
         _bar(),

@@ -50,7 +50,7 @@ def example_page(examples: Sequence[Example], *, title: str) -> str:
 
 
 def render_example(example: Example) -> RenderableType:
-    """An example as a panel: gold in italics and colour, and again in plain words for those without either."""
+    """An example as a panel: gold in italics and colour, and again in plain words."""
     title = Text.assemble(
         (printable("no label" if example.label is None else str(example.label)), "bold"),
         (f" · {printable(example.id)}", "dim"),

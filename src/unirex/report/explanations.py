@@ -47,7 +47,7 @@ def print_explanation(explanation: Explanation, console: Console) -> None:
 
 
 def render(explanation: Explanation) -> RenderableType:
-    """An explanation as a panel: colour for importance, bold underline for the rationale, italics for gold."""
+    """An explanation as a panel: colour for importance, underline for the rationale, italics for gold."""
     bars = Table.grid(padding=(0, 1))
     for label, probability in _ranked(explanation):
         name = Text(printable(_named(explanation, label)))
@@ -146,9 +146,7 @@ def _marked(explanation: Explanation) -> list[list[TextPiece]]:
     segments = []
     for number, segment in enumerate(explanation.segments):
         words = [word for word in explanation.words if word.segment == number]
-        gold = [
-            (span.start, span.end) for span in explanation.gold_spans or () if span.segment == number
-        ]
+        gold = [(span.start, span.end) for span in explanation.gold_spans or () if span.segment == number]
         pieces = []
         for (start, end), covering in cut(segment, [*([(word.start, word.end)] for word in words), gold]):
             piece = TextPiece(segment[start:end], gold=len(words) in covering)

@@ -30,7 +30,7 @@ VARIABLES = {  # of the page, which has a dark scheme
     **{colour: f"var(--c{number})" for number, colour in enumerate(COLOURS)},
 }
 NAME_LENGTH = 30  # characters
-WIDTH = 10.2  # inches
+WIDTH, NARROW = 10.2, 3.9  # inches: of a figure, and of its form for a phone
 DPI = 150
 FORMATS = ("svg", "png")
 SVG, LINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}href"
@@ -61,14 +61,15 @@ class Figure:
     caption: str
     draw: Callable[[], Any]  # a matplotlib figure
 
-    def inline(self) -> Html:
-        """The drawing as SVG inside a page, in the colours of the page."""
-        with drawing(self.name):
+    def inline(self, *, narrow: bool = False) -> Html:
+        """The drawing as SVG inside a page, in the colours of the page; `narrow` for a phone."""
+        name, width = (f"{self.name}-narrow", NARROW) if narrow else (self.name, WIDTH)
+        with drawing(name, width=width):
             svg = _saved(self.draw(), "svg", transparent=True)
         root = ElementTree.fromstring(svg)
-        named = {"role": "img", "aria-label": self.title, "class": "plot"}
+        named = {"role": "img", "aria-label": self.title, "class": "plot narrow" if narrow else "plot"}
         root.attrib = {"viewBox": root.attrib["viewBox"], **named}
-        return _element(root, self.name)
+        return _element(root, name)
 
     def save(self, folder: Path) -> list[Path]:
         """Write `NAME.svg` and `NAME.png`, each atomically."""
@@ -96,11 +97,12 @@ def short_names(systems: Sequence[str], length: int = NAME_LENGTH) -> list[str]:
 
 
 @contextmanager
-def drawing(name: str) -> Iterator[None]:
-    """The settings of all figures: reproducible files, and no text is parsed as a formula."""
+def drawing(name: str, *, width: float = WIDTH) -> Iterator[None]:
+    """The settings of all figures: their width, reproducible files, and no text is parsed as a formula."""
     import matplotlib
 
     settings: dict[Any, Any] = {
+        "figure.figsize": (width, width),  # the height is that of the panels
         "svg.hashsalt": name,  # else ids are random
         "svg.fonttype": "none",  # text stays text
         "text.parse_math": False,
@@ -132,12 +134,14 @@ def drawing(name: str) -> Iterator[None]:
 
 
 def canvas(panels: int, *, across: int, height: float) -> tuple[Any, list[Any]]:
-    """A figure of equal panels: at most `across` in a row, each `height` inches high."""
+    """A figure of equal panels, each `height` inches high: `across` fit into a row of the usual width."""
+    from matplotlib import rcParams
     from matplotlib.figure import Figure as Canvas  # without pyplot, which keeps every figure alive
 
-    across = min(across, panels)
+    width = rcParams["figure.figsize"][0]
+    across = max(1, min(panels, int(across * width / WIDTH)))
     down = -(-panels // across)
-    drawn = Canvas(figsize=(WIDTH, height * down), layout="constrained")
+    drawn = Canvas(figsize=(width, height * down), layout="constrained")
     axes = list(drawn.subplots(down, across, squeeze=False).flat)
     for unused in axes[panels:]:
         unused.set_axis_off()

@@ -28,6 +28,7 @@ MISSING = "–"
 SIGNS = "*†‡"  # after a number: emphasis and footnotes
 WIDTH = 100  # of a caption in a terminal
 LONG = 24  # characters; longer texts may wrap on a page, numbers never do
+NARROW = 3  # columns; more do not fit into the window of a phone
 NUMBERS = ("std", "low", "high")  # beside a value, in CSV
 
 
@@ -215,6 +216,8 @@ class Grid:
         ]
         remarks = filter(None, (self.caption, *self.notes))
         below = [element("p", remark, class_="fine caption") for remark in remarks]
+        if len(self.head) > NARROW:  # shown on a phone only
+            below.insert(0, element("p", "Scroll sideways for all columns →", class_="fine sideways"))
         return joined([*above, region, *below])
 
     @property

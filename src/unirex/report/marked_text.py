@@ -164,7 +164,7 @@ def terminal_text(segments: Iterable[Iterable[TextPiece]]) -> Text:
 
 
 def _style(piece: TextPiece) -> str:
-    """A graded background, bold underline if selected, italics if gold; without a shade in its group's colour."""
+    """A graded background, bold underline if selected, italics if gold; unshaded gold in a colour."""
     parts = ["bold underline"] if piece.selected else []
     if piece.gold:
         parts.append("italic")

@@ -76,7 +76,7 @@ def key(items: Iterable[tuple[Html, str]]) -> Html:
 
 
 def rationale_key(subject: str, *, gold: bool = True) -> Html:
-    """The key of shades, rationales and `gold` marks; `subject` is what is explained: a system or a method."""
+    """The key of shades, rationales and `gold` marks; `subject` is a system or a method."""
     shades = joined(element("span", " ", class_=f"s{level}") for level in range(1, LEVELS + 1))
     ramp = element("span", shades, class_="ramp")
     items = [

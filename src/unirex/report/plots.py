@@ -1,6 +1,6 @@
-"""The plots of a comparison: trade-offs, curves, reliability diagrams, classes, agreement.
+"""The plots of a comparison: trade-offs, curves, reliability diagrams, classes.
 
-Each returns a matplotlib figure, drawn inside `figures.drawing`.
+Each returns a matplotlib figure, drawn inside `figures.drawing`. A number without an interval is not drawn.
 """
 
 from __future__ import annotations
@@ -16,16 +16,13 @@ from unirex.report.figures import CARD, INK, MUTED, SystemStyle, canvas, short_n
 
 Estimate = tuple[float, float, float]  # a value and the bounds of its interval: low, high
 ACROSS = 4  # reliability diagrams in a row
-LONGEST = 22  # characters of a name above a reliability diagram or beside a heat map
+LONGEST = 22  # characters of a name above a reliability diagram
 TALLEST_BAR = 0.3  # of the fullest bin, as a share of the height of its diagram
-TALLEST_MAP = 3.2  # inches; tiles are as high as they are wide, and a row has two maps
-PALE, STEEL = "#eef2f6", "#0a3d62"  # tiles of heat maps, the same in both schemes of a page
-ON_PALE, ON_STEEL = "#101010", "#fdfdfd"  # their numbers
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One system's numbers along an axis; a floor is drawn as a thin dotted line of its colour."""
+    """One system's numbers along an axis; a floor has no interval and is a thin dotted line."""
 
     name: str
     numbers: Sequence[Estimate]
@@ -61,14 +58,18 @@ def lines(panels: Sequence[LinePanel], *, height: float = 3.3) -> Any:
 
 def _line(axis: Any, line: Series) -> None:
     style, x = SystemStyle.of(line.order), range(len(line.numbers))
-    values = [value for value, _, _ in line.numbers]
     if line.floor:
-        axis.plot(x, values, color=style.colour, lw=1.2, ls=(0, (1, 2)), zorder=1)
+        floor = [value for value, _, _ in line.numbers]
+        axis.plot(x, floor, color=style.colour, lw=1.2, ls=(0, (1, 2)), zorder=1)
         return
+    values, low, high = zip(*map(_drawn, line.numbers), strict=True)
     axis.plot(x, values, **_line_style(line.order), zorder=3)
-    low, high = ([estimate[side] for estimate in line.numbers] for side in (1, 2))
-    if not any(map(math.isnan, (*low, *high))):
-        axis.fill_between(x, low, high, color=style.colour, alpha=0.14, lw=0, zorder=2)
+    axis.fill_between(x, low, high, color=style.colour, alpha=0.14, lw=0, zorder=2)
+
+
+def _drawn(estimate: Estimate) -> Estimate:
+    """The estimate if its interval is known; otherwise nothing that a plot would draw."""
+    return (math.nan,) * 3 if any(map(math.isnan, estimate)) else estimate
 
 
 def _line_style(order: int) -> dict[str, Any]:
@@ -94,12 +95,10 @@ def trade_off(points: Sequence[Point], desiderata: Sequence[str]) -> Any:
     for axis, (x, y) in zip(axes, pairs, strict=True):
         for point in points:
             style = SystemStyle.of(point.order)
-            (across, left, right), (up, low, high) = point.numbers[x], point.numbers[y]
+            (across, left, right), (up, low, high) = _drawn(point.numbers[x]), _drawn(point.numbers[y])
             bars = {"color": style.colour, "lw": 1, "alpha": 0.55, "zorder": 2}
-            if not math.isnan(left + right):
-                axis.plot([left, right], [up, up], **bars)
-            if not math.isnan(low + high):
-                axis.plot([across, across], [low, high], **bars)
+            axis.plot([left, right], [up, up], **bars)
+            axis.plot([across, across], [low, high], **bars)
             fill = style.colour if point.optimal else CARD
             axis.plot(across, up, style.marker, ms=9, mfc=fill, mec=style.colour, mew=1.6, zorder=3)
         axis.set(xlabel=f"{desiderata[x]} →", ylabel=f"{desiderata[y]} →")
@@ -113,8 +112,9 @@ class Reliability:
     """Accuracy of a system by confidence."""
 
     name: str
-    bins: Sequence[BinRow]
-    error: float  # ECE
+    bins: Sequence[BinRow]  # whose numbers of texts stand at the foot
+    points: Sequence[tuple[float, Estimate]]  # of the bins worth a mark: mean confidence, share right
+    error: Estimate  # ECE
     order: int
 
 
@@ -124,11 +124,12 @@ def reliability(systems: Sequence[Reliability]) -> Any:
     labels = short_names([system.name for system in systems], LONGEST)
     for number, (axis, label, system) in enumerate(zip(axes, labels, systems, strict=True)):
         style = SystemStyle.of(system.order)
-        sure, right = [row.confidence for row in system.bins], [row.accuracy for row in system.bins]
         axis.plot([0, 1], [0, 1], color=MUTED, lw=1, ls=(0, (4, 3)), zorder=1)
-        axis.plot(sure, right, color=style.colour, lw=1.4, zorder=2)
         marks = {"marker": style.marker, "lw": 0.8, "ec": CARD, "clip_on": False}
-        axis.scatter(sure, right, s=45, color=style.colour, **marks, zorder=3)
+        for sure, estimate in system.points:
+            right, low, high = _drawn(estimate)
+            axis.plot([sure, sure], [low, high], color=style.colour, lw=1.4, zorder=2)
+            axis.scatter([sure], [right], s=45, color=style.colour, **marks, zorder=3)
         # At the foot, bars for the number of texts in each bin.
         most = max(row.texts for row in system.bins)
         for row in system.bins:
@@ -136,7 +137,8 @@ def reliability(systems: Sequence[Reliability]) -> Any:
             axis.bar(middle, height, 0.9 * (row.high - row.low), color=style.colour, alpha=0.18, zorder=0)
             above = {"ha": "center", "va": "bottom", "fontsize": 6.5, "color": MUTED}
             axis.text(middle, height + 0.01, f"{row.texts}", **above)
-        axis.set(title=f"{label}\nECE {100 * system.error:.1f} %", xlim=(0, 1.03), ylim=(0, 1.03))
+        error, low, high = (100 * bound for bound in system.error)
+        axis.set(title=f"{label}\nECE {error:.1f} % ({low:.1f}–{high:.1f})", xlim=(0, 1.03), ylim=(0, 1.03))
         axis.set(xlabel="confidence", ylabel="" if number % ACROSS else "share right")
         axis.set(xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])
     return figure
@@ -152,7 +154,8 @@ def dots(
         # Marks of a row stand a little apart, so that equal ones do not hide each other.
         shift = 0.5 * (system.order / (len(systems) - 1) - 0.5) if len(systems) > 1 else 0.0
         heights = [row + shift for row in range(len(rows))]
-        values = [value for value, _, _ in system.numbers]
+        values, low, high = zip(*map(_drawn, system.numbers), strict=True)
+        axis.hlines(heights, low, high, color=style.colour, lw=1.4, zorder=2)
         marks = {"mec": CARD, "mew": 0.8, "ms": 8, "clip_on": False}
         axis.plot(values, heights, style.marker, color=style.colour, **marks, zorder=3)
     labels = short_names(rows)
@@ -166,37 +169,6 @@ def dots(
     return figure
 
 
-def heat_map(panels: Sequence[tuple[str, Sequence[Sequence[float]]]], systems: Sequence[str]) -> Any:
-    """Agreement of every two systems in per cent; darker is more."""
-    labels, size = short_names(systems, LONGEST), len(systems)
-    under = 0.04 * max(map(len, labels))  # inches that slanted names take
-    figure, axes = canvas(len(panels), across=2, height=1.1 + under + min(0.5 * size, TALLEST_MAP))
-    for axis, (title, table) in zip(axes, panels, strict=True):
-        for y, row in enumerate(table):
-            for x, share in enumerate(row):
-                _tile(axis, x, y, share)
-        axis.set(title=title, xlim=(-0.5, size - 0.5), ylim=(size - 0.5, -0.5), aspect="equal")
-        axis.set_xticks(range(size), labels, rotation=30, ha="right")
-        axis.set_yticks(range(size), labels)
-        axis.tick_params(length=0)
-        axis.grid(visible=False)
-        axis.spines[:].set_visible(False)
-    return figure
-
-
-def _tile(axis: Any, x: int, y: int, share: float) -> None:
-    from matplotlib.colors import to_hex, to_rgb
-    from matplotlib.patches import Rectangle
-
-    if math.isnan(share):
-        axis.text(x, y, "–", ha="center", va="center", color=MUTED)
-        return
-    red, green, blue = (a + (b - a) * share for a, b in zip(to_rgb(PALE), to_rgb(STEEL), strict=True))
-    axis.add_patch(Rectangle((x - 0.48, y - 0.48), 0.96, 0.96, facecolor=to_hex((red, green, blue)), lw=0))
-    ink = ON_STEEL if share > 0.5 else ON_PALE
-    axis.text(x, y, f"{100 * share:.0f}", ha="center", va="center", color=ink)
-
-
 def _legend(figure: Any, systems: Sequence[Series], *, line: bool = True, floor: bool = False) -> None:
     """The style of each system, under the panels."""
     from matplotlib.lines import Line2D
@@ -208,7 +180,8 @@ def _legend(figure: Any, systems: Sequence[Series], *, line: bool = True, floor:
         handles.append(Line2D([], [], color=MUTED, lw=1.1, ls=(0, (1, 2))))
         labels.append("random scores, by colour")
     longest = max(map(len, labels), default=1)
-    columns = max(1, min(len(labels), 110 // (longest + 6)))  # about 110 characters fit across
+    fitting = int(11 * figure.get_figwidth())  # about 11 characters fit into an inch
+    columns = max(1, min(len(labels), fitting // (longest + 6)))
     drawn = figure.legend(handles, labels, loc="outside lower center", ncols=columns)
     for text in drawn.get_texts():
         text.set_color(INK)
