@@ -240,5 +240,5 @@ def test_a_page_of_bare_rationales_has_no_empty_sections(tmp_path):
     places = [file(tmp_path / f"{seed}.jsonl", seed=seed, change=BARE | SILENT) for seed in (0, 1)]
     page = compare(places, draws=99).page()
     for section in re.findall(r"<section[^>]*>(.*?)</section>", page, re.DOTALL):
-        assert re.search("<td|<figure|<article|<li|<div", section)
+        assert re.search("<td|<figure|<article|<li|<div|<p>", section)
     assert "'None'" not in page and "Is it faithfulness?" not in page and "<tbody></tbody>" not in page

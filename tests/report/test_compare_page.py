@@ -66,4 +66,4 @@ def test_every_link_of_the_contents_leads_somewhere():
     html = page()
     ids = set(re.findall(r' id="([^"]+)"', html))
     links = re.findall(r'<a href="#([^"]+)"', html)
-    assert links == ["scores", "examples"] and set(links) <= ids
+    assert links == ["examples", "scores"] and set(links) <= ids

@@ -84,6 +84,8 @@ def _phrase(comparison: Comparison, desideratum: Desideratum) -> str:
     if key is None or not comparison.differences(key):
         return ""
     (test,), (first, second) = comparison.differences(key), comparison.methods
+    if test.low == test.high == 0:  # one classifier, explained in two ways
+        return f"exactly as {adjective} ({metric(key).header} {cell(key, second.value(key))})"
     values = f"{metric(key).header} {cell(key, second.value(key))} against {cell(key, first.value(key))}"
     best = comparison.best(key)
     if not best:
