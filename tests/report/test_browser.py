@@ -12,8 +12,11 @@ from sample_records import EMOJI, NASTY, record
 from unirex.comparison.examples import compared_example
 from unirex.data.rationales import words
 from unirex.report.browser_data import ComparedExample, MethodAnswer
-from unirex.report.compare_page import compare_page
+from unirex.report.compare_page import Section, compare_page
+from unirex.report.figures import Figure
+from unirex.report.grid import Cell, Grid, Head
 from unirex.report.marked_text import DARK, LIGHT
+from unirex.report.plots import LinePanel, Series, lines
 
 pytestmark = needs_chromium
 WRONG = {"ours": {*range(0, 60, 4)}, "theirs": {*range(0, 60, 3)}}
@@ -195,7 +198,7 @@ def test_an_empty_view_says_so_and_leads_back(tab):
     assert tab.texts(".empty p") == ["No text matches all of these filters."]
     tab.click(".empty button")
     tab.until("document.querySelector('.count').textContent.startsWith('60 texts')")
-    assert len(numbers(tab)) == 25 and tab.run("document.activeElement.name") == "q"
+    assert len(numbers(tab)) == 5 and tab.run("document.activeElement.name") == "q"
 
 
 def test_a_view_can_be_linked(tab, reviewed):
@@ -213,7 +216,7 @@ def test_a_view_can_be_linked(tab, reviewed):
     tab.open(link)
     assert numbers(tab) == before == sorted(WRONG["theirs"])
     tab.run("location.hash = 'gold=pos&page=2'")
-    tab.until("document.querySelector('.count').textContent.includes('26–30')")
+    tab.until("document.querySelector('.count').textContent.includes('6–10')")
     tab.click("button[type=reset]")
     tab.until("!location.hash")
 
@@ -280,6 +283,24 @@ def test_a_narrow_window_needs_no_sideways_scrolling(tab):
     assert tab.run("document.documentElement.scrollWidth <= innerWidth")
 
 
+def test_on_a_phone_a_table_scrolls_with_a_hint_and_a_figure_is_drawn_for_it(window, tmp_path):
+    grid = Grid([Head("Method"), *map(Head, map(str, range(20)))], [[Cell("0.123")] * 21])
+    series = Series("m", [(0.1, 0.0, 0.2), (0.2, 0.1, 0.3)], 0)
+    panel = LinePanel("Comp", "tokens", "", ["1 %", "5 %"], [series])
+    figure = Figure("x", "Title", "Caption.", lambda: lines([panel] * 3))
+    file = tmp_path / "page.html"
+    sections = [Section("numbers", "Numbers", grids=[grid], figures=[figure])]
+    file.write_text(compare_page("Phone", sections, [], ["m"], texts=1), encoding="utf-8")
+    window.open(file.as_uri())
+    shown = "(s => getComputedStyle(document.querySelector(s)).display !== 'none')"
+    for width, narrow in ((1100, False), (375, True)):
+        window.size(width, 800)
+        assert window.run("document.documentElement.scrollWidth <= innerWidth")
+        assert window.run(f"['.sideways', '.plot.narrow'].every(s => {shown}(s) === {str(narrow).lower()})")
+        assert window.run(f"{shown}('.plot:not(.narrow)')") != narrow
+    assert window.run("(box => box.scrollWidth > box.clientWidth)(document.querySelector('.wide'))")
+
+
 @pytest.mark.parametrize("dark", [False, True])
 def test_the_highlights_are_seen(tab, dark):
     tab.media(dark=dark)
@@ -329,6 +350,6 @@ def test_ten_thousand_examples_stay_fluid(window, pages, record_property):
         print(f"{name}={value}: {spent:.0f} ms")
         assert window.run("document.querySelectorAll('.results .card').length") <= 25
     window.click("button[type=reset]")
-    window.until("document.querySelector('.count').textContent === '10,000 texts · 1–25 shown'")
+    window.until("document.querySelector('.count').textContent === '10,000 texts · 1–5 shown'")
     window.until("document.querySelector('.results').ariaBusy === 'false'")
-    assert len(window.texts(".results .card")) == 25 and window.texts(".pages") == ["400"]
+    assert len(window.texts(".results .card")) == 5 and window.texts(".pages") == ["2,000"]
