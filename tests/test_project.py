@@ -17,11 +17,11 @@ TASK = "rationale-classification"
 
 # The straight line: data flows from top to bottom, so a module imports only from its own row and those above.
 LINE = (
-    ("errors", "registry", "files", "printable"),
+    ("errors", "option_errors", "registry", "files", "printable"),
     ("data", "metrics", "explanation"),
     ("encoding",),
     ("models",),
-    ("select", "perturb"),
+    ("select", "removals", "perturb"),
     ("extractors", "step"),
     ("objectives", "config"),
     ("modeling", "system", "pipeline"),

@@ -14,6 +14,8 @@ from jsonargparse import ArgumentParser
 from unirex.encoding.gold import check_fraction, gold_share
 from unirex.errors import UserError, one_line
 from unirex.objectives import Objectives
+from unirex.option_errors import plain_message
+from unirex.removals import Removal
 
 BUDGETS = (1, 5, 10, 20, 50)  # sizes of a rationale in per cent of the tokens, spec/README.md#notation
 EXPLAINED_BUDGET = 20.0  # per cent of the tokens in the rationale of an explanation
@@ -23,8 +25,6 @@ PAGE_EXAMPLES = 10_000  # most texts on the page of a comparison
 EVALUATION_BATCH_SIZE = 128  # the more, the better the views of the texts can be sorted by length
 RESOLVED = ("encoder", "pooling", "max_length", "rationale_segments")  # saved as what they became
 TRAINING_ONLY = ("training", "sgt", "l2e", "fresh", "a2r", "seed")  # not saved with a system
-# The names of `perturb.REMOVALS`, which a test keeps equal: importing it would import torch.
-Removal = Literal["attention_mask", "delete", "mask_token", "pad_token", "previous_token"]
 Variant = Literal["original", "unirex"]
 
 
@@ -231,7 +231,7 @@ def build_config(settings: Mapping[str, Any]) -> Config:
         namespace = parser.parse_object(_listed(dict(settings)))
         config = parser.instantiate(namespace)
     except Exception as error:  # jsonargparse raises several kinds
-        raise UserError(f"settings: {one_line(error)}") from error
+        raise UserError(f"settings: {plain_message(error, parser)}") from error
     return check_values(Config(**vars(config)))
 
 
@@ -287,6 +287,12 @@ def check_values(config: Config) -> Config:
     if config.max_length is not None and config.max_length < 3:
         raise UserError(f"max_length {config.max_length}: must be at least 3.")
     return config
+
+
+def check_budget(budget: float) -> None:
+    """Refuse a budget that is not a per cent of the tokens."""
+    if not 0 < budget <= 100:
+        raise UserError(f"budget {budget}: give a per cent of the tokens, above 0 and up to 100.")
 
 
 def check_budgets(budgets: Sequence[float]) -> None:

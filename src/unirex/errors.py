@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 
@@ -18,6 +18,16 @@ def one_line(error: BaseException) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
+def nearest(name: str, known: Sequence[str]) -> str | None:
+    """The known name that is most like another; one of the same letters, if there is one.
+
+    >>> nearest("slm-pf", ["slm-p", "slm-fp"]), nearest("xyz", ["slm-p"])
+    ('slm-fp', None)
+    """
+    near = get_close_matches(name, known)
+    return next((other for other in near if sorted(other) == sorted(name)), near[0] if near else None)
+
+
 def unknown(kind: str, name: object, known: Iterable[object]) -> UserError:
     """The error for an unknown name: suggests the nearest known one and lists them all.
 
@@ -25,6 +35,6 @@ def unknown(kind: str, name: object, known: Iterable[object]) -> UserError:
     "unknown method 'slm-pf'; did you mean 'slm-fp'? Known: slm-fp, vanilla."
     """
     names = [str(entry) for entry in known]
-    near = get_close_matches(str(name), names, n=1)
-    hint = f" did you mean '{near[0]}'?" if near else ""
+    near = nearest(str(name), names)
+    hint = f" did you mean '{near}'?" if near else ""
     return UserError(f"unknown {kind} '{name}';{hint} Known: {', '.join(names) or 'none'}.")

@@ -20,16 +20,9 @@ from unirex.errors import UserError, unknown
 from unirex.models.plan import device_limits
 from unirex.models.task import Pass, TaskModel, chunked, encode, full_attention_limit
 from unirex.models.windows import pick
+from unirex.removals import REMOVALS
 
 log = logging.getLogger(__name__)
-
-REMOVALS = {
-    "attention_mask": "no other token sees it; positions stay",
-    "delete": "the token is cut out; positions close up",
-    "mask_token": "the mask token stands in its place",
-    "pad_token": "the pad token stands in its place",
-    "previous_token": "the last token before it that stays is repeated in its place",
-}
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,11 @@ from typing import Any
 from transformers import AutoModel, Pipeline
 from transformers.pipelines import PIPELINE_REGISTRY
 
+from unirex.config import check_budget
 from unirex.data.example import Example, Label
 from unirex.explanation import Explanation
 from unirex.modeling import RationaleModel
-from unirex.system import ExplainOptions, System, check_budget
+from unirex.system import ExplainOptions, System
 
 TASK = "rationale-classification"
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
+from importlib.util import find_spec
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -41,6 +44,16 @@ class Registry(Mapping[str, Any]):
             self.loaded[name] = getattr(import_module(module), attribute)
         return self.loaded[name]
 
+    def about(self, name: str) -> str:
+        """The first line of an object's docstring, read from its source: importing it may take seconds."""
+        if name not in self.sources:
+            return _first_line(self[name].__doc__)
+        module, _, attribute = self.sources[name].partition(":")
+        source = find_spec(module)
+        tree = ast.parse(Path(str(source and source.origin)).read_text("utf-8"))
+        defined = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef)}
+        return _first_line(ast.get_docstring(defined[attribute]))
+
     def __contains__(self, name: object) -> bool:
         return name in self.sources or name in self.loaded
 
@@ -49,6 +62,10 @@ class Registry(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len({**self.sources, **self.loaded})
+
+
+def _first_line(docstring: str | None) -> str:
+    return (docstring or "").strip().split("\n")[0]
 
 
 def register_with_transformers() -> None:

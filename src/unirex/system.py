@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack, overload
 import torch
 from safetensors import SafetensorError
 
-from unirex.config import EXPLAINED_BUDGET
+from unirex.config import EXPLAINED_BUDGET, check_budget
 from unirex.data.example import Example, Label, choice_label
 from unirex.data.formats.objects import inputs_of
 from unirex.data.formats.table import parse_choices
@@ -31,14 +30,8 @@ from unirex.extractors.token_scores import check_dial
 from unirex.files import DRAFT, Advance, check_sums, write_sums
 from unirex.modeling import RationaleConfig, RationaleModel
 from unirex.models.classifier import Classifier
-from unirex.models.encoders import (
-    PICKLES,
-    SAFE,
-    check_complete,
-    check_files,
-    check_finite,
-    quiet_transformers,
-)
+from unirex.models.encoders import SAFE, check_complete, check_files, check_finite, quiet_transformers
+from unirex.models.saved import check_saved, saved_kind
 from unirex.models.wrapping import wrap_classifier
 from unirex.select import SELECTORS
 
@@ -210,7 +203,7 @@ class System:
         budget = EXPLAINED_BUDGET if budget is None else budget
         check_budget(budget)
         if selector is not None and selector not in SELECTORS:
-            raise UserError(f"unknown selector '{selector}'; known: {', '.join(SELECTORS)}.")
+            raise unknown("selector", selector, SELECTORS)
         return budget, selector or "top-k"
 
     def label_names(self, count: int) -> tuple[Label, ...]:
@@ -392,49 +385,6 @@ def load(folder: str | Path, *, device: str | None = None, labels: Sequence[Labe
     return System(model, tokenizer)
 
 
-def check_saved(folder: str | Path) -> str:
-    """The folder as text, if a system or a classifier can be in it."""
-    path = Path(folder).expanduser()
-    if path.is_file() and path.suffix in PICKLES:
-        raise UserError(
-            f"{path}: pickled models are never loaded (they can run code); give a folder of safetensors."
-        )
-    if path.is_file():
-        raise UserError(f"{path}: a system is a folder, as `unirex train --out` writes it, not a file.")
-    if not path.exists():
-        if len(path.parts) == 2 and not path.is_absolute() and not path.parent.exists():
-            return str(folder)  # may be a Hub id; `runs/typo` is not
-        raise UserError(
-            f"{path}: no such folder; train a system first: unirex train --out {path} (a model on the Hub is "
-            "named owner/name)"
-        )
-    if not (path / "config.json").is_file():
-        unfinished = (path / "checkpoints").is_dir()
-        hint = "its training is not finished: unirex train --resume" if unfinished else "no config.json in it"
-        raise UserError(f"{path}: not a unirex system ({hint}).")
-    if not list(path.glob("*.safetensors")):
-        raise UserError(f"{path}: no model.safetensors in it; pickled weights are never loaded.")
-    return str(path)
-
-
-def saved_kind(path: str) -> str:
-    """The family of the model there: `unirex`, or that of a third-party classifier."""
-    from transformers import AutoConfig
-
-    file = Path(path) / "config.json"
-    try:
-        if file.is_file():
-            return str(json.loads(file.read_text("utf-8")).get("model_type"))
-        with quiet_transformers():
-            return AutoConfig.from_pretrained(path, **SAFE).model_type
-    except (json.JSONDecodeError, UnicodeDecodeError, AttributeError, RecursionError) as error:
-        raise UserError(f"{file}: not valid JSON ({one_line(error)}).") from error
-    except (OSError, ValueError) as error:
-        raise UserError(
-            f"{path}: no folder here, and not to be had from the Hub: {one_line(error)}"
-        ) from error
-
-
 def _load_classifier(
     path: str, labels: Sequence[Label] | None
 ) -> tuple[RationaleModel, PreTrainedTokenizerBase]:
@@ -493,9 +443,3 @@ def _parts(text: Mapping[str, Any], number: int) -> tuple[Any, Any]:
             f"text {number}: give text (and text_pair) or segments, and choices if there are any."
         )
     return text.get("segments", named), text.get("choices")
-
-
-def check_budget(budget: float) -> None:
-    """Refuse a budget that is not a per cent of the tokens."""
-    if not 0 < budget <= 100:
-        raise UserError(f"budget {budget}: give a per cent of the tokens, above 0 and up to 100.")

@@ -10,14 +10,14 @@ import torch
 from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification
 
 import tiny
-from unirex.config import RESOLVED, TRAINING_ONLY, Config, Removal, saved_settings
+from unirex.config import RESOLVED, TRAINING_ONLY, Config, saved_settings
 from unirex.encoding.batch import Batch
 from unirex.errors import UserError
 from unirex.modeling import RationaleModel
 from unirex.models.encoders import use_flash_attention
 from unirex.models.task import longest_input
 from unirex.objectives import Comprehensiveness, Objectives, Plausibility, Sufficiency
-from unirex.perturb import REMOVALS
+from unirex.removals import REMOVALS, Removal
 
 EVERYTHING = Objectives(
     comprehensiveness=Comprehensiveness(weight=0.5, criterion="diff"),

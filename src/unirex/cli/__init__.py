@@ -15,10 +15,11 @@ from unirex.cli.command import (
     called_command,
     called_parser,
     command_module,
-    nearest_option,
     positionals_first,
+    underscored,
 )
 from unirex.errors import UserError, one_line
+from unirex.option_errors import plain_message
 from unirex.printable import printable
 
 COMMANDS = {
@@ -47,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     # Not `list(…)`: once `unirex list` has run, that name is the submodule here.
     arguments = [*(sys.argv[1:] if argv is None else argv)]
     debug = "--debug" in arguments
-    arguments = [argument for argument in arguments if argument != "--debug"]
+    arguments = underscored([argument for argument in arguments if argument != "--debug"])
     try:
         options = parse(arguments)
         if options.command is None:
@@ -68,7 +69,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def parse(arguments: Sequence[str]) -> Namespace:
-    """The parsed arguments; an unknown option is an error that names the nearest known one."""
+    """The parsed arguments; a mistake in them is an error that names the option and what is expected."""
     parser = build_parser(arguments)
     try:
         if arguments[:1] == ["explain"]:
@@ -76,7 +77,8 @@ def parse(arguments: Sequence[str]) -> Namespace:
             return parser.parse_args(["explain", *texts_and_options])
         return parser.parse_args(arguments)
     except argparse.ArgumentError as error:
-        raise UserError(nearest_option(one_line(error), known_options(arguments))) from error
+        called = called_parser(parser, arguments)
+        raise UserError(plain_message(error, called, arguments, known_options(arguments))) from error
 
 
 def build_parser(arguments: Sequence[str] = ()) -> ArgumentParser:

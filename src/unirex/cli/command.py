@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from importlib import import_module
 
 from jsonargparse import ArgumentParser, Namespace
@@ -18,6 +17,7 @@ from unirex.errors import UserError
 
 AddOptions = Callable[[ArgumentParser, Sequence[str]], None]
 Run = Callable[[Namespace], int]
+OPTION = re.compile(r"--[A-Za-z][\w.-]*(=|$)")  # not a text that begins with dashes
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,20 +86,21 @@ def called_parser(parser: ArgumentParser, arguments: Sequence[str]) -> ArgumentP
     return called_parser(choices[name], arguments) if name else parser
 
 
-def nearest_option(message: str, known: Sequence[str]) -> str:
-    """An argument parser's message about an unknown option, completed with the nearest known one.
+def underscored(arguments: Sequence[str]) -> list[str]:
+    """The same arguments with underscores for the dashes in names of options.
 
-    >>> nearest_option("Unrecognized arguments: --epoch", ["training.epochs", "data"])
-    "Unrecognized arguments: --epoch; did you mean 'training.epochs'?"
+    >>> underscored(["--on-error", "skip", "--max-length=30", "--", "--as-it-is"])
+    ['--on_error', 'skip', '--max_length=30', '--', '--as-it-is']
     """
-    match = re.search(r"(?:[Uu]nrecognized arguments: --|Option ['\"]?)([\w.]+)", message)
-    if not match:
-        return message
-    ends = {name.rpartition(".")[2]: name for name in known}
-    near = get_close_matches(match[1], known, n=1) or get_close_matches(
-        match[1].rpartition(".")[2], list(ends), n=1
-    )
-    return f"{message}; did you mean '{ends.get(near[0], near[0])}'?" if near else message
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    return [_underscored(argument) for argument in arguments[:end]] + list(arguments[end:])
+
+
+def _underscored(argument: str) -> str:
+    if not OPTION.match(argument):
+        return argument
+    name, equals, value = argument[2:].partition("=")
+    return f"--{name.replace('-', '_')}{equals}{value}"
 
 
 def positionals_first(arguments: Sequence[str], parser: ArgumentParser) -> list[str]:
@@ -119,7 +120,7 @@ def positionals_first(arguments: Sequence[str], parser: ArgumentParser) -> list[
     for argument in rest:
         if argument == "--":  # everything after it is positional
             return [*options, argument, *positionals, *rest]
-        if not argument.startswith("--"):
+        if not OPTION.match(argument):
             positionals.append(argument)
             continue
         options.append(argument)

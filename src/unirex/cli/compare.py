@@ -38,7 +38,7 @@ def options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     add("--draws", type=int, default=TEST_DRAWS, help="of each test")
     add("--examples", type=int, default=PAGE_EXAMPLES, help="most texts on the page; 0 for none")
     add("--gate", type=float, help="methods below this share of the best performance get no gain, as 0.9")
-    add("--every-run", action="store_true", help="one row a run instead of one a method")
+    add("--every_run", action="store_true", help="one row a run instead of one a method")
 
 
 def run(options: Namespace) -> int:

@@ -23,7 +23,7 @@ def options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     """What to evaluate, on which data and how."""
     add = parser.add_argument
     inputs.system_options(parser)
-    add("--from-records", type=str, help="no system: compute the metrics of these records again")
+    add("--from_records", type=str, help="no system: compute the metrics of these records again")
     add("--predictions", type=str, help="no system: score what another tool said, ERASER or simple JSONL")
     _prediction_options(parser)
     add("--data", type=str, help="a dataset name, a file or a folder")
@@ -77,7 +77,7 @@ def run(options: Namespace) -> int:
     named = [name for name in evaluators if options[name]]
     if len(named) != 1:
         raise UserError(
-            "evaluate: give one of these: the folder of a system, --model, --from-records, --predictions."
+            "evaluate: give one of these: the folder of a system, --model, --from_records, --predictions."
         )
     _check_used(options, named[0])
     if not options.data and not options.from_records:

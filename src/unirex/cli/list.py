@@ -38,7 +38,7 @@ def _extractors() -> dict[str, str]:
     rows = {}
     for name in EXTRACTORS:
         aliases = [alias for alias, meaning in ALIASES.items() if meaning == name]
-        rows[", ".join([name, *aliases])] = _first_line(EXTRACTORS[name].__doc__)
+        rows[", ".join([name, *aliases])] = EXTRACTORS.about(name)
     return rows
 
 
@@ -83,7 +83,7 @@ def _encoders() -> dict[str, str]:
 
 
 def _removals() -> dict[str, str]:
-    from unirex.perturb import REMOVALS
+    from unirex.removals import REMOVALS
 
     return dict(REMOVALS)
 

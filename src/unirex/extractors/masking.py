@@ -22,7 +22,7 @@ class Masking(nn.Module):
 
     Args:
         encoder_config: the encoder's configuration.
-        removal: how tokens are removed; see `perturb.REMOVALS`.
+        removal: how tokens are removed; see `removals.REMOVALS`.
         target: what is explained: the target's `logit` (spec/models.md#attributions) or its `probability`.
         mask_token_id: the tokenizer's mask token, for the removal `mask_token`.
     """
