@@ -79,7 +79,7 @@ def expected(hint: Any) -> str:
     if kind is Literal:
         return f"one of {', '.join(map(str, parts))}" if len(parts) > 1 else str(parts[0])
     if kind in (list, tuple):
-        return LISTS.get(parts[0] if parts else None, "a list like [a, b]")
+        return LISTS.get(parts[0], "a list like [a, b]") if parts else "a list like [a, b]"
     if kind is dict:
         return "names with values like {name: value}"
     return WORDS.get(kind, "another value")
@@ -140,10 +140,8 @@ def _expected_of(parser: ArgumentParser, key: str, value: str) -> str:
     action = _action(parser, key)
     hint = None if action is None else _hint(action)
     if hint is None:
-        members = [each.dest.removeprefix(f"{key}.") for each in parser._actions]
-        first = next(
-            (name for name, each in zip(members, parser._actions, strict=True) if name != each.dest), "name"
-        )
+        members = [each.dest for each in parser._actions if each.dest.startswith(f"{key}.")]
+        first = members[0].removeprefix(f"{key}.") if members else "name"
         return f"must be settings like {{{first}: value}}."
     if get_origin(hint) is Literal:
         return _one_of([str(name) for name in get_args(hint)], value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import re
+import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -273,7 +274,7 @@ def _convert(options: Namespace) -> int:
     print(f"written: {', '.join(map(str, paths))}")
     columns = text_columns(data, names)
     if len(columns) > 1:
-        print(f"read it with --columns.text {','.join(columns)}")
+        print(f"read it with --columns.text {shlex.quote(','.join(columns))}")
     return 0
 
 
@@ -292,7 +293,7 @@ def _download(options: Namespace) -> int:
         print(f"no --root and no UNIREX_DATA: into {FOLDER}/ here")
     folder = download(options.name, Path(root or FOLDER), progress=True, force=options.force)
     print(f"{options.name} in {folder}")
-    print(f"next: unirex data stats {options.name} --root {root or FOLDER}")
+    print(f"next: unirex data stats {options.name} --root {shlex.quote(root or FOLDER)}")
     return 0
 
 

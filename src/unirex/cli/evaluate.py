@@ -27,7 +27,7 @@ def options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     add("--predictions", type=str, help="no system: score what another tool said, ERASER or simple JSONL")
     _prediction_options(parser)
     add("--data", type=str, help="a dataset name, a file or a folder")
-    inputs.dataset_options(parser)
+    inputs.recalled_options(parser)
     add("--split", type=str, default="test", help="train, dev, test, or all: every row, read as a stream")
     _measuring_options(parser)
     add("--batch_size", type=int, default=EVALUATION_BATCH_SIZE, help="texts at once")
@@ -86,6 +86,7 @@ def run(options: Namespace) -> int:
         raise UserError(f"--html {options.html}: is a folder; give a file.")
     if options.html and options.predictions and not options.out:
         raise UserError("--html: give --out as well; the page is made of the records kept there.")
+    inputs.recall_reading(options)
     return evaluators[named[0]](options)
 
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from jsonargparse import ArgumentParser, Namespace
 from rich.console import Console
 
 from unirex.cli import inputs
+from unirex.config import check_budget
 from unirex.errors import UserError
 from unirex.files import Progress, replace_file, write_file
 
@@ -20,6 +22,10 @@ if TYPE_CHECKING:
     from unirex.explanation import Explanation
     from unirex.system import System
 
+T = TypeVar("T")
+STANDARD_INPUT = "-"  # as a name of a file
+TARGETS = ("html", "label_studio", "out")  # options that name a file to write
+
 
 def options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     """What to explain, how and where to put it."""
@@ -27,13 +33,17 @@ def options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     inputs.system_options(parser)
     add("--pair", action="store_true", help="of --model: two texts belong together")
     add("texts", type=str, nargs="*", help="texts to explain; for pairs, two for each")
-    add("--file", type=str, help="a file of texts: JSONL, CSV, TSV, Parquet, or one a line (.txt)")
+    add(
+        "--file",
+        type=str,
+        help="a file of texts: JSONL, CSV, TSV, Parquet, or one a line (.txt); - is a pipe",
+    )
     add("--data", type=str, help="examples of a dataset: a name, a file or a folder")
     inputs.example_options(parser)
     add("--choices", type=list[str], help='answers to choose from: \'["sea", "sky"]\'')
     inputs.rationale_options(parser)
     add("--for", type=str, nargs="+", help="labels to give reasons for, or all (default: the predicted one)")
-    add("--json", action="store_true", help="print JSON, one object a line")
+    add("--json", action="store_true", help="print JSON, one object a line; also beside files")
     add("--html", type=str, help="write a page")
     add("--label_studio", type=str, help="write tasks for Label Studio, to be corrected there")
     add("--out", type=str, help="write JSONL")
@@ -45,29 +55,35 @@ def run(options: Namespace) -> int:
     inputs.use_threads(options.threads)
     _name_model(options)
     _check(options)
+    if options.file or options.data:
+        inputs.recall_reading(options)
+    batches = _read(options)
     system = inputs.load_system(options)
-    examples = _examples(options, system)
-    if options.label_studio:
-        if system.model.config.built_layout().choice:
-            raise UserError("--label_studio: tasks have labels, not choices; use --out for JSONL.")
-        examples = list(examples)  # they are written beside their explanations
+    if options.texts:
+        batches = [_typed_texts(options, system)]
+    if options.label_studio and system.model.config.built_layout().choice:
+        raise UserError("--label_studio: tasks have labels, not choices; use --out for JSONL.")
     source = options.file or options.data
-    size = inputs.progress_size(examples, source, options.number)
+    size = inputs.progress_size(batches[0], source, options.number) if isinstance(batches, list) else {}
+    to_file = any(options[name] for name in TARGETS)
     # A bar would stand among the explanations if both are on the same terminal.
-    to_file = options.out or options.html or options.label_studio
-    on_terminal = not to_file and sys.stdout.isatty() and sys.stderr.isatty()
-    shown = not options.texts and not on_terminal
-    with Progress("explaining", **size, shown=shown) as progress:
-        explanations = system.explain_all(
-            inputs.with_known_labels(system, examples, source),
-            budget=options.budget,
-            selector=options.selector,
-            targets=_targets(options, system),
-            advance=progress.advance,
-        )
-        done = _put(options, examples, explanations)
-    if done:
-        print(done)
+    on_terminal = (options.json or not to_file) and sys.stdout.isatty() and sys.stderr.isatty()
+    read: list[Example] = []  # for what is written beside their explanations
+    with Progress("explaining", **size, shown=not options.texts and not on_terminal) as progress:
+
+        def explained(examples: Iterable[Example]) -> Iterator[Explanation]:
+            examples = inputs.with_known_labels(system, examples, source)
+            return system.explain_all(
+                _kept(examples, read) if options.label_studio else examples,
+                budget=options.budget,
+                selector=options.selector,
+                targets=_targets(options, system),
+                advance=progress.advance,
+            )
+
+        done = _put(options, read, chain.from_iterable(map(explained, batches)))
+    for line in done:
+        print(line, file=sys.stderr if options.json else sys.stdout)
     return 0
 
 
@@ -91,12 +107,13 @@ def _name_model(options: Namespace) -> None:
 
 
 def _check(options: Namespace) -> None:
-    """One source to explain, one place to put it, no option without effect and nothing overwritten."""
-    from unirex.system import check_budget
-
+    """One source to explain, no option without effect and nothing overwritten."""
     if options.budget is not None:
         check_budget(options.budget)
-    if sum(map(bool, (options.texts, options.file, options.data))) != 1:
+    given = [source for source in (options.texts, options.file, options.data) if source]
+    if not given and sys.stdin is not None and not sys.stdin.isatty():
+        options.file, given = STANDARD_INPUT, [STANDARD_INPUT]
+    if len(given) != 1:
         raise UserError(
             'explain needs texts, --file or --data: unirex explain RUN "a fine film" | --file texts.csv'
         )
@@ -119,22 +136,32 @@ def _check(options: Namespace) -> None:
         )
     if options.choices is not None and not options.texts:
         raise UserError("--choices are for texts on the command line; a file has a column for them.")
-    if sum(map(bool, (options.json, options.html, options.out, options.label_studio))) > 1:
-        raise UserError("choose one of --json, --html, --label_studio and --out.")
-    for target in (options.html, options.out, options.label_studio):
-        if target:
-            inputs.check_new(target)
+    targets = [Path(options[name]) for name in TARGETS if options[name]]
+    for target in targets:
+        inputs.check_new(target)
+        if targets.count(target) > 1:
+            raise UserError(f"{target}: is named for two outputs; give each a name of its own.")
 
 
-def _examples(options: Namespace, system: System) -> Iterable[Example]:
-    """What to explain: rows of a file, examples of a dataset, or the texts of the command line."""
-    if options.file:
-        from unirex.data.formats.table import as_columns, read_inputs
+def _read(options: Namespace) -> Iterable[Iterable[Example]]:
+    """The examples of a file or a dataset as one batch; those of standard input in batches as they arrive."""
+    from unirex.data.formats.table import as_columns, read_inputs, stream_inputs
 
-        return (record.example for record in read_inputs(options.file, columns=as_columns(options.columns)))
     if options.data:
         options.split = options.split or "test"
-        return inputs.first_examples(inputs.selected_examples(options), options.number)
+        return [inputs.first_examples(inputs.selected_examples(options), options.number)]
+    if options.file is None:
+        return []
+    columns = as_columns(options.columns)
+    if options.file != STANDARD_INPUT:
+        records = read_inputs(options.file, columns=columns)
+        return [inputs.named_stream((record.example for record in records), options)]
+    parts = stream_inputs(sys.stdin.buffer, name="standard input", columns=columns)
+    return (inputs.named_stream((record.example for record in part), options) for part in parts)
+
+
+def _typed_texts(options: Namespace, system: System) -> Sequence[Example]:
+    """The texts of the command line, as many at a time as the system reads."""
     from unirex.system import as_example
 
     trained = system.model.config.built_layout().segments
@@ -148,24 +175,50 @@ def _examples(options: Namespace, system: System) -> Iterable[Example]:
     return [as_example({"segments": group, **choices}, number) for number, group in enumerate(groups)]
 
 
-def _put(options: Namespace, examples: Iterable[Example], explanations: Iterable[Explanation]) -> str:
-    """Print or write the explanations; the line to print when that is done, if any."""
-    from unirex.report import explanation_page, print_explanation
+def _put(options: Namespace, read: Sequence[Example], explanations: Iterable[Explanation]) -> list[str]:
+    """Print and write the explanations as they come; the lines that say where they are.
 
-    if options.label_studio:
-        return _write_tasks(Path(options.label_studio), list(examples), list(explanations))
+    Only a page and tasks need all of them at once.
+    """
+    from unirex.report import explanation_page
+
+    done: list[str] = []
+    kept: list[Explanation] = []
+    if options.json or not any(options[name] for name in TARGETS):
+        explanations = _printed(explanations, as_json=options.json)
+    if options.html or options.label_studio:
+        explanations = _kept(explanations, kept)
     if options.out:
-        return _write_jsonl(Path(options.out), explanations)
+        _write_jsonl(Path(options.out), explanations)
+        done.append(f"explanations in {options.out}")
+    for _ in explanations:  # what no file has taken yet
+        pass
     if options.html:
-        write_file(Path(options.html), explanation_page(list(explanations), title="Explanations"))
-        return f"page in {options.html}"
+        write_file(Path(options.html), explanation_page(kept, title="Explanations"))
+        done.append(f"page in {options.html}")
+    if options.label_studio:
+        done.append(_write_tasks(Path(options.label_studio), read, kept))
+    return done
+
+
+def _printed(explanations: Iterable[Explanation], *, as_json: bool) -> Iterator[Explanation]:
+    """The explanations, each printed on its way."""
+    from unirex.report import print_explanation
+
     console = Console()
     for explanation in explanations:
-        if options.json:
-            print(_json(explanation))
+        if as_json:
+            print(_json(explanation), flush=True)
         else:
             print_explanation(explanation, console)
-    return ""
+        yield explanation
+
+
+def _kept(items: Iterable[T], kept: list[T]) -> Iterator[T]:
+    """The items, each put into a list on its way."""
+    for item in items:
+        kept.append(item)
+        yield item
 
 
 def _json(explanation: Explanation) -> str:
@@ -184,7 +237,7 @@ def _write_tasks(path: Path, examples: Sequence[Example], explanations: Sequence
     return f"tasks in {path}, the project's setup in {path.with_suffix('.xml')}"
 
 
-def _write_jsonl(path: Path, explanations: Iterable[Explanation]) -> str:
+def _write_jsonl(path: Path, explanations: Iterable[Explanation]) -> None:
     """Stream one object a line; the file appears when it is complete."""
 
     def write(draft: Path) -> None:
@@ -192,4 +245,3 @@ def _write_jsonl(path: Path, explanations: Iterable[Explanation]) -> str:
             file.writelines(f"{_json(explanation)}\n" for explanation in explanations)
 
     replace_file(path, write)
-    return f"explanations in {path}"

@@ -105,10 +105,11 @@ def _explanations(options: Namespace) -> Iterable[Explanation]:
 
 def _explained(options: Namespace) -> Iterable[Explanation]:
     """What a system says about the texts of `--data`."""
-    from unirex.system import check_budget
+    from unirex.config import check_budget
 
     if options.budget is not None:
         check_budget(options.budget)
+    inputs.recall_reading(options)
     system = inputs.load_system(options)
     options.split = options.split or "test"
     examples = inputs.first_examples(inputs.selected_examples(options), options.number)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import islice
 from math import isfinite
 from pathlib import Path
@@ -20,9 +22,10 @@ from unirex.data.load import DATASETS, load_dataset, load_records, stream_record
 from unirex.data.rationales import RationaleFormat
 from unirex.data.rows import estimate_row_count
 from unirex.data.validate import OnError, tolerating
-from unirex.errors import UserError
+from unirex.errors import UserError, one_line
 from unirex.extractors import extractor_name
-from unirex.files import write_file
+from unirex.files import say, write_file
+from unirex.models.saved import check_saved
 
 if TYPE_CHECKING:
     from unirex.system import System
@@ -67,9 +70,15 @@ def dataset_options(parser: ArgumentParser) -> None:
     parser.add_argument("--data_seed", type=int, default=0, help="for splits and samples that are drawn")
 
 
+def recalled_options(parser: ArgumentParser) -> None:
+    """The options of `dataset_options`; those not given are as in the training of the run."""
+    dataset_options(parser)
+    parser.set_defaults(dict.fromkeys(defaults_of(dataset_options)))
+
+
 def example_options(parser: ArgumentParser) -> None:
     """Which examples of `--data` are explained."""
-    dataset_options(parser)
+    recalled_options(parser)
     parser.add_argument("--split", type=str, help="of --data; test if not given")
     parser.add_argument("--number", type=int, help="of --data: how many, from the first on")
 
@@ -169,7 +178,9 @@ def read_dataset(source: str, options: Namespace, *, seed: int) -> Splits:
         if name in settings or name == "seed":
             raise UserError(f"data_options.{name}: '{name}' is an option of its own.")
     with listing_skipped(source, options):
-        return load_dataset(source, seed=seed, **settings, **options.data_options)
+        data = load_dataset(source, seed=seed, **settings, **options.data_options)
+    beside = {name: options[name] for name in ("root", "on_error")}  # kept with a run for `recall_reading`
+    return replace(data, origin={**data.origin, **beside})
 
 
 @contextmanager
@@ -190,17 +201,6 @@ def reading_settings(options: Namespace) -> dict[str, Any]:
     return {name: options[name] for name in defaults_of(reading_options) if name not in others}
 
 
-def typed_dataset_options(options: Namespace) -> list[str]:
-    """The dataset options that were given, as the words of a command line that has them again."""
-    given = given_options(options, dataset_options)
-    # A table as JSON: unlike `--columns.text a: b`, it is read back as it was, whatever the names in it.
-    values = {
-        name: json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else str(value)
-        for name, value in given.items()
-    }
-    return [word for name, value in values.items() for word in typed_option(name, value)]
-
-
 def typed_option(name: str, value: str) -> list[str]:
     """An option and its value as words of a command line.
 
@@ -210,8 +210,85 @@ def typed_option(name: str, value: str) -> list[str]:
     return [f"--{name}={value}"] if value.startswith("-") else [f"--{name}", value]
 
 
+def recall_reading(options: Namespace) -> None:
+    """Complete the options of `recalled_options`: as given, else as the run was trained, else as usual.
+
+    Names with values are completed one by one; `{}` takes none of them from the run.
+    """
+    trained, taken = _reading_in_training(options), {}
+    for name, usual in defaults_of(dataset_options).items():
+        given, before = options[name], trained.get(name, usual)
+        if isinstance(usual, dict):
+            new = {} if given == {} else {key: before[key] for key in before if key not in (given or {})}
+            options[name] = {**new, **(given or {})}
+        else:
+            new = before if given is None else usual
+            options[name] = before if given is None else given
+        if new != usual:
+            taken[name] = new
+    options.recalled = _typed(taken)
+    if options.recalled:
+        say(f"note: read as in the training of {options.run}: {options.recalled}")
+
+
+def _reading_in_training(options: Namespace) -> dict[str, Any]:
+    """The dataset options that the run was trained with, as far as they can be used for what is read now."""
+    file = Path(options.run or "", "run.json")
+    if not file.is_file():
+        return {}
+    try:
+        read = json.loads(file.read_text("utf-8"))["data"]["read"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise UserError(f"{file} is damaged ({one_line(error)}).") from error
+    if not read:
+        return {}  # trained on data in memory
+    columns = {role: name for role, name in read.pop("columns", {}).items() if name != role}
+    if not options.data:  # a file of texts to explain, which need no labels
+        return {"columns": {role: columns[role] for role in ("text", "choices") if role in columns}}
+    source, seed = read.pop("source"), read.pop("seed", 0)
+    if options.data != source and {options.data, source} & DATASETS.keys():
+        return {}
+    settings = {name: read.pop(name) for name in defaults_of(reading_options) if name in read}
+    return {**settings, "columns": columns, "data_seed": seed, "data_options": read}
+
+
+def _typed(options: Mapping[str, Any]) -> str:
+    """Options as they are typed."""
+    words = []
+    for name, value in options.items():
+        values = value if isinstance(value, dict) else {"": value}
+        words += [f"--{name}{key and f'.{key}'} {shlex.quote(str(item))}" for key, item in values.items()]
+    return " ".join(words)
+
+
+@contextmanager
+def naming_recalled(options: Namespace) -> Iterator[None]:
+    """Say in errors raised inside what was taken from the run, and how to change it."""
+    try:
+        yield
+    except UserError as error:
+        if not options.recalled:
+            raise
+        raise UserError(
+            f"{error} (Read with {options.recalled}, as in the training of {options.run}; what is given here "
+            "wins, and --columns '{}' stands for the usual names.)"
+        ) from error
+
+
 def selected_examples(options: Namespace) -> Iterable[Example]:
     """The examples of `--split` of `--data`; with `all`, the rows of a table are streamed."""
+    with naming_recalled(options):
+        examples = _selected_examples(options)
+    return examples if isinstance(examples, Sequence) else named_stream(examples, options)
+
+
+def named_stream(examples: Iterable[Example], options: Namespace) -> Iterator[Example]:
+    """A stream of examples whose errors name what was taken from the run."""
+    with naming_recalled(options):
+        yield from examples
+
+
+def _selected_examples(options: Namespace) -> Iterable[Example]:
     path = Path(options.data)
     if options.data not in DATASETS and (options.split == "all" or path.is_file()):
         settings = reading_settings(options)
@@ -254,6 +331,8 @@ def progress_size(
 
 def load_system(options: Namespace) -> System:
     """The system or classifier that is named, with another extractor if one is."""
+    place = check_saved(options.run or options.model)
+    say(f"loading {place} …")
     from unirex.system import load
 
     system = load(options.run or options.model, labels=options.labels)

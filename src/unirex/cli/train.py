@@ -106,7 +106,6 @@ def _evaluation_command(options: Namespace, data: Splits) -> str:
     labelled = bool(test) and all(example.label is not None for example in test)
     run = f"./{options.out}" if options.out.startswith("-") else options.out
     words = ["unirex", "evaluate", run, *inputs.typed_option("data", options.data)]
-    words += inputs.typed_dataset_options(options)
     return shlex.join(words if labelled else [*words, "--split", "dev"])
 
 

@@ -15,6 +15,7 @@ import logging
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO, TypeVar, cast
@@ -99,6 +100,15 @@ def read_lines(path: Path, *, encoding: str = "utf-8") -> Iterator[str]:
         raise UserError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
 
 
+def arriving_lines(stream: BinaryIO) -> Iterator[list[bytes]]:
+    """Lines of a stream in lists of those that have arrived; waits for more when there is none."""
+    rest = b""
+    while block := stream.read1(2**16):  # type: ignore[attr-defined]  # of every buffered stream
+        *lines, rest = (rest + block).split(b"\n")
+        yield lines
+    yield [rest]
+
+
 def find_encoding(path: Path) -> str:
     """The encoding of a text file: by its byte order mark, else UTF-8, else what Western Windows writes."""
     try:
@@ -134,7 +144,7 @@ def _utf16_lines(file: BinaryIO, encoding: str) -> Iterator[bytes]:
     yield from (line.encode(encoding) for line in text)
 
 
-def _decode(raw: bytes, path: Path, number: int, bytes_before: int) -> str:
+def _decode(raw: bytes, path: object, number: int, bytes_before: int) -> str:
     try:
         return raw.decode()
     except UnicodeDecodeError as error:
@@ -152,6 +162,31 @@ def text_rows(path: Path) -> Iterator[PlacedRow]:
     for number, line in enumerate(read_lines(path, encoding=find_encoding(path)), 1):
         if line.strip():
             yield f"{path}:{number}", {"text": line.rstrip("\r\n")}
+
+
+def stream_rows(stream: BinaryIO, name: str) -> Iterator[list[PlacedRow]]:
+    """Rows of a stream as they arrive: JSON objects if its first line is one, else texts without columns."""
+    number = bytes_before = 0
+    row_of: Callable[[str], dict[str, object]] | None = None
+    for lines in arriving_lines(stream):
+        rows: list[PlacedRow] = []
+        for raw in lines:
+            number += 1
+            line = _decode(raw, name, number, bytes_before).removeprefix("\ufeff").rstrip("\r")
+            bytes_before += len(raw) + 1
+            if line.strip():
+                row_of = row_of or (json_object if _is_object(line) else lambda text: {"text": text})
+                with row_at(f"{name}:{number}"):
+                    rows.append((f"{name}:{number}", row_of(line)))
+        yield rows
+    if row_of is None:
+        raise UserError(f"{name}: there is nothing in it; it needs at least one text")
+
+
+def _is_object(line: str) -> bool:
+    with suppress(ValueError, RecursionError):
+        return isinstance(json.loads(line), dict)
+    return False
 
 
 def json_rows(path: Path) -> Iterator[PlacedRow]:

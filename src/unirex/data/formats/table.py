@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from reprlib import repr as short
-from typing import Any
+from typing import Any, BinaryIO
 
 from unirex.data.annotators import AnnotatorAnswer, Consensus, agree, check_aggregation
 from unirex.data.example import SPLIT_NAMES, Example, Label, Rationale, choice_label
@@ -23,7 +23,7 @@ from unirex.data.rationales import (
     parse_segments,
     read_tags,
 )
-from unirex.data.rows import READERS, TABLES, TableRow, read_rows
+from unirex.data.rows import READERS, TABLES, TableRow, read_rows, stream_rows
 from unirex.data.split import SPLIT_ALIASES, split_name
 from unirex.data.validate import (
     check_file,
@@ -248,6 +248,21 @@ def read_inputs(path: str | Path, *, columns: Columns | None = None) -> Iterator
             raise UserError(f"{path}: has no columns, but '{columns.text}' are asked for; write a table")
         columns = Columns()
     return _stream(path, Reading(columns, labelled=False))
+
+
+def stream_inputs(
+    stream: BinaryIO, *, name: str, columns: Columns | None = None
+) -> Iterator[list[DatasetRecord]]:
+    """The examples of a stream to predict, in lists of what has arrived: JSON objects or texts, by line."""
+    for rows in stream_rows(stream, name):
+        records = []
+        for place, row in rows:
+            texts_only = row.keys() == {"text"}  # as of a line that is a text
+            reading = Reading(columns if columns and not texts_only else Columns(), labelled=False)
+            with row_at(place):
+                example = read_example(row, reading, default_id=place, place=place)
+                records.append(DatasetRecord(place, None, example))
+        yield records
 
 
 def _stream(path: Path, reading: Reading) -> Iterator[DatasetRecord]:
