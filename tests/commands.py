@@ -27,10 +27,11 @@ def succeeds(capsys, *arguments: object) -> str:
 
 
 def fails(capsys, *arguments: object) -> str:
-    """The one line a mistake gets."""
+    """The one line a mistake gets, after those that say what is being done."""
     capsys.readouterr()
     code, _, err = run(capsys, *arguments)
-    lines = [line for line in err.splitlines() if line.strip()]
+    news = ("loading ", "note: ")
+    lines = [line for line in err.splitlines() if line.strip() and not line.startswith(news)]
     assert code == 2 and len(lines) == 1, err
     assert lines[0].startswith("unirex: error: ") and "Traceback" not in err
     return lines[0]

@@ -120,7 +120,7 @@ def _missing(parser: ArgumentParser, dest: str) -> str:
 
 def _named(key: str, arguments: Sequence[str]) -> str:
     """The option as it was typed, or the setting of the configuration file that was named."""
-    names = [argument.partition("=")[0] for argument in arguments]
+    names = [argument.partition("=")[0].rstrip("+") for argument in arguments]  # `--budgets+` adds one
     if any(name == f"--{parent}" for name in names for parent in _parents(key)):
         return f"--{key}"
     file = next(

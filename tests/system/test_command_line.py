@@ -1,5 +1,6 @@
 """The command line as a stranger uses it: the happy path, then every mistake."""
 
+import io
 import json
 import pickle
 import shlex
@@ -9,6 +10,7 @@ import sys
 import time
 from inspect import signature
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -118,7 +120,7 @@ def test_all_rows_of_a_table_are_read_as_a_stream(trained, reviews, capsys, tmp_
         monkeypatch.setattr(f"unirex.cli.inputs.{whole}", lambda *_, **__: pytest.fail("read whole"))
     options = ["--data", reviews, "--split", "all", "--out", tmp_path / "out"]
     code, out, err = run(capsys, "evaluate", trained, *options)
-    assert code == 0 and "80 texts" in out and not err
+    assert code == 0 and "80 texts" in out and err == f"loading {trained} …\n"
     records = [json.loads(line) for line in (tmp_path / "out/records.jsonl").read_text("utf-8").splitlines()]
     assert [one["id"] for one in records] == [f"reviews-{number}" for number in range(1, 81)]
 
@@ -198,6 +200,66 @@ def test_global_counts_the_words_of_many_explanations(trained, reviews, capsys, 
     assert json.loads(saved) == now
 
 
+def piped(monkeypatch, content: str) -> None:
+    """Standard input with this content."""
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content.encode())))
+
+
+def test_explain_reads_texts_or_objects_from_a_pipe(trained, capsys, monkeypatch):
+    for content in ("a good film\n\nso bad", '{"text": "a good film"}\n{"text": "so bad", "id": 7}\n'):
+        for named in ([], ["--file", "-"]):
+            piped(monkeypatch, content)
+            lines = run(capsys, "explain", trained, "--json", *named)[1].splitlines()
+            assert [json.loads(line)["segments"] for line in lines] == [["a good film"], ["so bad"]]
+    piped(monkeypatch, "\n")
+    assert "standard input: there is nothing in it" in fails(capsys, "explain", trained)
+    piped(monkeypatch, '{"text": "fine"}\n{"text": ')
+    assert "standard input:2: malformed JSON" in fails(capsys, "explain", trained)
+
+
+def test_a_text_from_a_pipe_is_explained_before_the_next_arrives(trained, capsys, monkeypatch):
+    class Slow(io.BytesIO):
+        def read1(self, size=-1):
+            line = self.readline()
+            if line.startswith(b"so"):
+                shown.append(capsys.readouterr().out)
+            return line
+
+    shown = []
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=Slow(b"a film\nso bad\n"), isatty=lambda: False))
+    assert run(capsys, "explain", trained, "--json")[0] == 0
+    assert '"a film"' in shown[0]
+
+
+def test_explanations_are_printed_and_written_to_several_files_at_once(trained, capsys, tmp_path):
+    page, lines, tasks = tmp_path / "page.html", tmp_path / "lines.jsonl", tmp_path / "tasks.json"
+    targets = ["--html", page, "--out", lines, "--label-studio", tasks]
+    code, out, err = run(capsys, "explain", trained, "a good film", "so bad", "--json", *targets)
+    assert code == 0 and out == lines.read_text("utf-8") and len(out.splitlines()) == 2
+    assert "bad" in page.read_text("utf-8") and len(json.loads(tasks.read_text("utf-8"))) == 2
+    assert all(str(path) in err for path in (page, lines, tasks))
+
+
+def test_data_is_read_as_in_training_unless_said_otherwise(learner, capsys, tmp_path):
+    rows = [{"review": row["text"], "stars": row["label"]} for row in ROWS[:40]]
+    data, out = write_rows(tmp_path / "my reviews.jsonl", [*rows, {"review": "a film"}]), tmp_path / "a run"
+    reading = ["--columns", "{text: review, label: stars}", "--on-error", "skip", "--data-seed", "3"]
+    command = ["train", "--method", "vanilla", "--data", data, "--encoder", learner, "--out", out, *reading]
+    (following,) = [
+        line for line in succeeds(capsys, *command, *QUICK).splitlines() if line.startswith("next: ")
+    ]
+    code, printed, err = run(capsys, *shlex.split(following.removeprefix("next: unirex ")), "--draws", "1")
+    assert code == 0 and "4 texts" in printed, err
+    taken = "--columns.text review --columns.label stars --on_error skip --data_seed 3"
+    assert all(option in err for option in ("as in the training of", *taken.split(" --")))
+    write_rows(tmp_path / "texts.jsonl", [{"review": "a film"}])
+    assert "a film" in succeeds(capsys, "explain", out, "--file", tmp_path / "texts.jsonl")
+    other = write_rows(tmp_path / "other.jsonl", ROWS)
+    said = fails(capsys, "evaluate", out, "--data", other)
+    assert "'review'" in said and "as in the training of" in said and "--columns '{}'" in said
+    assert run(capsys, "evaluate", out, "--data", other, "--columns", "{}", "--draws", "1")[0] == 0
+
+
 def test_the_methods_settings_are_defaults_that_options_override(capsys):
     with pytest.raises(SystemExit):
         main(["train", "--method", "aa-fp", "--objectives.sufficiency.criterion", "kl", "--print_config"])
@@ -272,7 +334,8 @@ def test_unknown_dataset_method_kind_and_command(capsys):
     assert "did you mean 'demo'" in fails(capsys, *TRAIN, "--data", "demoo")
     assert "did you mean 'slm-fp'" in fails(capsys, *TRAIN, "--data", "demo", "--method", "slmfp")
     assert "did you mean 'methods'" in fails(capsys, "list", "method")
-    assert "evaluate" in fails(capsys, "evaluat")
+    assert "did you mean 'evaluate'" in fails(capsys, "evaluat")
+    assert "did you mean 'check'" in fails(capsys, "data", "chekc", "x")
 
 
 BAD_ROWS = {  # the rows, and what the message names
@@ -308,8 +371,8 @@ def test_option_with_a_typo_or_a_wrong_value(capsys, reviews):
 
 
 def test_the_nearest_option_is_one_of_the_command(capsys, trained, tmp_path):
-    assert "did you mean 'columns'" in fails(capsys, "explain", trained, "fine", "--colum", "review")
-    assert "did you mean 'split'" in fails(capsys, "evaluate", trained, "--data", "demo", "--splt", "dev")
+    assert "did you mean '--columns'" in fails(capsys, "explain", trained, "fine", "--colum", "review")
+    assert "did you mean '--split'" in fails(capsys, "evaluate", trained, "--data", "demo", "--splt", "dev")
 
 
 def test_a_model_that_is_not_ours(capsys, learner, tmp_path):
@@ -348,11 +411,12 @@ def test_an_option_without_effect_is_refused(capsys, trained):
         assert f"--{option[0].partition('.')[0]} is for --data" in said
 
 
-def test_nothing_to_explain_or_too_much_asked(capsys, trained, tmp_path):
+def test_nothing_to_explain_or_too_much_asked(capsys, trained, monkeypatch):
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     assert "needs texts, --file or --data" in fails(capsys, "explain", trained)
     assert "empty" in fails(capsys, "explain", trained, "  ")
     assert "budget 0" in fails(capsys, "explain", trained, "fine", "--budget", "0")
-    assert "choose one" in fails(capsys, "explain", trained, "fine", "--json", "--html", tmp_path / "x.html")
+    assert "two outputs" in fails(capsys, "explain", trained, "fine", "--out", "x", "--html", "x")
     assert "must be trained" in fails(capsys, "explain", trained, "fine", "--extractor", "dual-lm")
     options = ["--extractor", "integrated-gradients", "--extractor_options.stps", "3"]
     assert "no option 'stps'" in fails(capsys, "explain", trained, "x", *options)
@@ -406,6 +470,18 @@ def test_ctrl_c_leaves_a_run_that_goes_on(reviews, learner, tmp_path):
     assert process.returncode == 130, err
     assert "--resume" in err and "Traceback" not in err
     assert (tmp_path / "run/checkpoints/last.safetensors").exists()
+
+
+def test_commands_without_a_model_are_light(tmp_path):
+    """Mistakes, lists and checks of data end without torch; one process for all of them."""
+    write_rows(tmp_path / "d.jsonl", ROWS)
+    commands = ["list extractors", "list removals", "list methods", "data check d.jsonl", "explain nothere x"]
+    commands += ["explain x y --budget 300", "explain x --file none.csv", "evaluate nothere --data d.jsonl"]
+    commands += ["train --training.epochs ten", "train --data none.csv --out x", "explian"]
+    code = f"import sys; from unirex.cli import main; [main(line.split()) for line in {commands}]\n"
+    code += "print('heavy:', sorted({'torch', 'transformers'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
+    assert done.stdout.endswith("heavy: []\n"), done.stderr
 
 
 def test_help_is_light():

@@ -73,8 +73,10 @@ def run(options: Namespace) -> int:
 
         def explained(examples: Iterable[Example]) -> Iterator[Explanation]:
             examples = inputs.with_known_labels(system, examples, source)
+            if options.label_studio:
+                examples = _kept(examples, read)
             return system.explain_all(
-                _kept(examples, read) if options.label_studio else examples,
+                examples,
                 budget=options.budget,
                 selector=options.selector,
                 targets=_targets(options, system),
