@@ -56,6 +56,26 @@ def planted_choices(sizes=(160, 40, 40), seed: int = 0, choices=(2, 4)) -> Split
     )
 
 
+DECIDING_EACH = {"acting": ("good", "bad"), "plot": ("fun", "dull"), "sound": ("gorgeous", "worse")}
+
+
+def planted_sets(sizes=(160, 40, 40), seed: int = 0) -> Splits:
+    """Texts of filler with a deciding word for each of their labels, of which there are none to three."""
+
+    def make(name: str, chance: random.Random) -> Example:
+        words = [chance.choice(FILLER) for _ in range(chance.randint(6, 12))]
+        chosen = sorted(label for label in DECIDING_EACH if chance.random() < 0.4)
+        places = sorted(chance.sample(range(len(words)), len(chosen)))
+        for label, place in zip(chosen, places, strict=True):
+            words[place] = chance.choice(DECIDING_EACH[label])
+        starts = [len(" ".join(words[:place])) + (place > 0) for place in places]
+        gold = tuple((start, start + len(words[place])) for start, place in zip(starts, places, strict=True))
+        return Example(name, (" ".join(words),), tuple(chosen), (gold,))
+
+    info = DatasetInfo("sets", tuple(sorted(DECIDING_EACH)), metric="macro_f1", multi_label=True)
+    return corpus(info, make, sizes, seed)
+
+
 def planted_long(sizes=(96, 24, 32), seed: int = 0, words=(60, 130)) -> Splits:
     """Documents of so many words, six of which decide; some are longer than the learner has positions."""
 

@@ -43,7 +43,8 @@ class Training:
         weight_decay: for all but biases and norms.
         warmup: share of the steps over which the learning rate rises; then it falls to 0.
         clip: largest gradient norm; 0 is no limit.
-        metric: dev score that picks the best epoch; auto is the dataset's own.
+        metric: dev score that picks the best epoch; auto is the dataset's own: of files accuracy, or macro F1
+            if labels are imbalanced or a text has several.
         gold_fraction: per cent of the training examples that keep their gold rationale; the others lose it.
         gold_factor: with a gold_fraction below 100: one in this many examples of a batch is drawn from those
             with gold (the paper's beta); the others are each seen once an epoch.
@@ -66,7 +67,7 @@ class Training:
     weight_decay: float = 0.0  # spec/training.md#protocol
     warmup: float = 0.1  # spec/training.md#protocol
     clip: float = 0.0  # spec/training.md#protocol
-    metric: Literal["auto", "accuracy", "macro_f1", "binary_f1"] = "auto"
+    metric: Literal["auto", "accuracy", "macro_f1", "micro_f1", "binary_f1"] = "auto"
     gold_fraction: float = 100.0  # spec/training.md#limited-gold
     gold_factor: float = 2.0  # spec/training.md#limited-gold
     gold_seed: int | None = None
@@ -160,7 +161,8 @@ class Config:
         removal: how tokens are taken out in training.
         eval_removal: how tokens are taken out in evaluation.
         class_weights: one weight per label, in label order, for every cross-entropy; or `balanced`: so that
-            all labels count alike.
+            all labels count alike. Of multi-label data they weigh the texts that have the label.
+        label_threshold: of multi-label data: labels at least this probable are predicted.
         objectives: the terms of the loss.
         training: optimiser, schedule, hardware.
         sgt: of methods sgt and sgt-p.
@@ -190,6 +192,7 @@ class Config:
     removal: Removal = "attention_mask"  # spec/rationales.md#removal
     eval_removal: Removal = "delete"  # spec/rationales.md#removal
     class_weights: tuple[float, ...] | Literal["balanced"] | None = None
+    label_threshold: float = 0.5
     objectives: Objectives = field(default_factory=Objectives)
     training: Training = field(default_factory=Training)
     sgt: SGT = field(default_factory=SGT)
@@ -282,6 +285,8 @@ def check_values(config: Config) -> Config:
     check_fraction(training.gold_fraction)
     if training.gold_fraction < 100:
         gold_share(training.batch_size, training.gold_factor)
+    if not 0 < config.label_threshold < 1:
+        raise UserError(f"label_threshold {config.label_threshold}: give a probability between 0 and 1.")
     if config.stride is not None and config.stride < 1:
         raise UserError(f"stride {config.stride}: windows must move on; give at least 1.")
     if config.max_length is not None and config.max_length < 3:

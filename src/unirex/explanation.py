@@ -8,7 +8,16 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unirex.data.example import CharSpan, Example, Label, choice_label
+from unirex.data.example import (
+    Answer,
+    AnswerNumbers,
+    CharSpan,
+    Example,
+    Label,
+    answer_labels,
+    choice_label,
+    numbered_answer,
+)
 from unirex.data.rationales import text_spans, words
 from unirex.data.rows import json_rows, nonempty
 from unirex.errors import UserError, one_line
@@ -64,23 +73,29 @@ class Explanation:
     `tokens` are what the system really scored and selected; `words` are the blank-separated words they
     belong to (score: the highest of its tokens; selected: any of its tokens); `spans` are the runs of
     selected words. Where the answer is one of several `choices`, it is a letter, and the segments are those
-    of the sequence that won: the last is the chosen text.
+    of the sequence that won: the last is the chosen text. Where a text gets a set of labels, `label` is a
+    tuple of all that are predicted, and `target` the one that the reasons are for.
     """
 
     segments: tuple[str, ...]
-    label: Label
-    probabilities: dict[Label, float]
+    label: Answer
+    probabilities: dict[Label, float]  # of a set of labels they do not add up to 1
     budget: float  # per cent of the tokens
     spans: tuple[Span, ...]
     words: tuple[Word, ...]
     tokens: tuple[Word, ...]
     truncated: int = 0  # tokens of the text that did not fit the encoder
     id: str | None = None
-    gold_label: Label | None = None
+    gold_label: Answer | None = None
     gold_spans: tuple[Span, ...] | None = None
     choices: tuple[str, ...] | None = None  # in the order of their letters
     completeness_error: float | None = None  # of attributions that should add up: by how much they do not
     target: Label | None = None  # the label that the reasons are for, where one was asked for
+
+    @property
+    def explained(self) -> Label:
+        """The label that the reasons are for."""
+        return answer_labels(self.label)[0] if self.target is None else self.target
 
     @property
     def text(self) -> str:
@@ -154,11 +169,14 @@ def explanations(
         label_names: names of that many logits (choices differ in number).
         budget: per cent of the tokens.
     """
-    label_names, probabilities = cache(label_names), step.logits.float().softmax(-1).tolist()
-    predicted, targets = step.logits.argmax(-1).tolist(), step.target.tolist()
+    label_names, probabilities = cache(label_names), step.labelling.probabilities(step.logits).tolist()
+    predicted, targets = step.labelling.predicted(step.logits), step.target.tolist()
     scores, chosen = step.scores.tolist(), selected.tolist()
     # One more pass, so only for extractors whose scores may be far from adding up; evaluation has all.
     errors = step.completeness_errors if getattr(step.extractor, "approximate", False) else None
+    sets = any(
+        isinstance(numbers, tuple) for numbers in predicted
+    )  # then the explained label is always named
     first = 0  # row of the example's first sequence
     for number, (example, item) in enumerate(zip(examples, encoded, strict=True)):
         labels = label_names(len(item.sequences))
@@ -169,7 +187,7 @@ def explanations(
             example,
             item,
             predicted=predicted[number],
-            target=targets[number] if step.given_target is not None else None,
+            target=targets[number] if step.given_target is not None or sets else None,
             labels=labels,
             probabilities=probabilities[number][: len(labels)],
             scores=scores[shown],
@@ -184,7 +202,7 @@ def explanation(
     example: Example,
     encoded: Encoded,
     *,
-    predicted: int,
+    predicted: AnswerNumbers,
     labels: Sequence[Label],
     probabilities: Sequence[float],
     scores: Sequence[float],
@@ -195,18 +213,19 @@ def explanation(
 ) -> Explanation:
     """The explanation of one example.
 
-    `predicted` and `target` are the numbers of the label, or of the choice, that is predicted and that is
-    explained (None: the predicted one). `scores` and `selected` are per token of the sequence behind it: the
-    only one, or that of the choice.
+    `predicted` and `target` are the numbers of the label (or labels), or of the choice, that is predicted and
+    that is explained (None: the predicted one). `scores` and `selected` are per token of the sequence behind
+    it: the only one, or that of the choice.
     """
-    shown = (predicted if target is None else target) if encoded.choice else 0
+    explained = predicted if target is None else target
+    shown = explained if encoded.choice and isinstance(explained, int) else 0
     segments = (*example.segments, *(example.choices or ())[shown : shown + 1])
     tokens = scored_tokens(segments, encoded.sequences[shown], scores, selected)
     whole = scored_words(segments, tokens)
     return Explanation(
         id=example.id,
         segments=segments,
-        label=labels[predicted],
+        label=numbered_answer(predicted, labels),
         probabilities=dict(zip(labels, probabilities, strict=True)),
         budget=budget,
         spans=selected_spans(segments, whole),

@@ -31,6 +31,7 @@ from unirex.models.encoders import (
     new_encoder,
     quiet_transformers,
 )
+from unirex.models.labelling import MULTI_LABEL, build_labelling
 from unirex.models.task import Pass, TaskModel, checked_length
 from unirex.objectives import OBJECTIVES, Objectives
 from unirex.perturb import Perturber
@@ -125,6 +126,7 @@ class RationaleModel(PreTrainedModel):
             classes=1 if config.built_layout().choice else len(config.labels),
             window=config.max_length,
             stride=config.stride,
+            labelling=build_labelling(config.problem_type, config.label_threshold),
         )
         self.extractor = build_extractor(config.extractor, config.encoder, config.extractor_options)
         self.objectives = config.built_objectives()
@@ -148,7 +150,13 @@ class RationaleModel(PreTrainedModel):
 
     @classmethod
     def from_encoder(
-        cls, config: Config, labels: Sequence[Any], *, layout: Layout | None = None, method: str | None = None
+        cls,
+        config: Config,
+        labels: Sequence[Any],
+        *,
+        layout: Layout | None = None,
+        multi_label: bool = False,
+        method: str | None = None,
     ) -> RationaleModel:
         """A new system on a pretrained encoder; only its heads start from random weights."""
         layout = layout or Layout()
@@ -165,6 +173,7 @@ class RationaleModel(PreTrainedModel):
             "max_length": checked_length(config.max_length, encoder),
             "layout": layout,
             "labels": tuple(labels),
+            "problem_type": MULTI_LABEL if multi_label else None,
             "mask_token_id": tokenizer.mask_token_id,
             "method": method,
             "objectives": asdict(config.objectives),
@@ -187,7 +196,7 @@ class RationaleModel(PreTrainedModel):
             return RationaleOutput(logits=step.logits, scores=step.scores)
         step = self.step(
             batch,
-            target=batch.labels,
+            target=self.task.labelling.target(batch.labels, drawn=torch.is_grad_enabled()),
             budgets=self._training_budgets(),
             views=self.trained_views(),
             explores=torch.is_grad_enabled(),
@@ -215,7 +224,7 @@ class RationaleModel(PreTrainedModel):
 
         Args:
             batch: the texts.
-            target: [B], the labels to explain; None: what the system predicts.
+            target: [B], the labels to explain; None: the most probable ones.
             budgets: sizes of the rationales in per cent; None: the system's own.
             removal: how tokens are removed; None: as in training.
             views: which views are sure to be needed: they are run together.

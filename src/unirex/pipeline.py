@@ -83,7 +83,7 @@ def as_answer(explanation: Explanation) -> dict[str, Any]:
     if explanation.choices is not None:
         answer |= {"choice": explanation.segments[-1], "choices": list(explanation.choices)}
     return answer | {
-        "score": explanation.probabilities[explanation.label],
+        "score": explanation.probabilities[explanation.explained],
         "probabilities": explanation.probabilities,
         "rationale": [span.to_dict() for span in explanation.spans],
         "words": [word.to_dict() for word in explanation.words],

@@ -9,9 +9,9 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from unirex.encoding.batch import Batch
+from unirex.models.labelling import Labelling
 from unirex.models.task import Pass
 from unirex.perturb import Perturber
 from unirex.select import SELECTORS, Selector, faded, top_k
@@ -22,7 +22,7 @@ class Step:
     """A batch and a system; each view is computed on first use and kept, and unused views are never run."""
 
     full: Pass
-    given_target: Tensor | None  # [B]  gold labels in training; None: what the system predicts
+    given_target: Tensor | None  # [B]  a gold label in training; None: the most probable label
     extractor: Any  # (pass, target) -> scores [D, T]; some offer more, see below
     perturber: Perturber
     budgets: Sequence[float]
@@ -161,31 +161,41 @@ class Step:
 
     @property
     def task_loss(self) -> Tensor:  # [B]
-        """Cross-entropy of the system's prediction."""
-        return self.full_loss
+        """The loss of the system's answer."""
+        return self.answer_loss(self.full.logits)
 
     @cached_property
     def full_loss(self) -> Tensor:  # [B]
-        """Cross-entropy of the whole text."""
-        return self.cross_entropy(self.full.logits)
+        """The loss of the explained label from the whole text."""
+        return self.target_loss(self.full.logits)
 
     @cached_property
     def kept_loss(self) -> Tensor:  # [K, B]
-        """Cross-entropy of the rationale alone."""
-        return self.cross_entropy(self.kept_logits)
+        """The loss of the explained label from the rationale alone."""
+        return self.target_loss(self.kept_logits)
 
     @cached_property
     def dropped_loss(self) -> Tensor:  # [K, B]
-        """Cross-entropy of the text without its rationale."""
-        return self.cross_entropy(self.dropped_logits)
+        """The loss of the explained label from the text without its rationale."""
+        return self.target_loss(self.dropped_logits)
 
-    def cross_entropy(self, logits: Tensor) -> Tensor:
-        """Cross-entropy against the target, with class weights in every term (spec/known-errors.md#d-9)."""
-        target = self.target.expand(logits.shape[:-1])
-        losses = F.cross_entropy(
-            logits.flatten(0, -2), target.flatten(), weight=self.class_weights, reduction="none"
-        )
-        return losses.view(logits.shape[:-1])
+    @property
+    def gold(self) -> Tensor:  # [B], or [B, C] where texts have sets of labels
+        """The right answers."""
+        return self.target if self.batch.labels is None else self.batch.labels
+
+    def answer_loss(self, logits: Tensor) -> Tensor:
+        """Cross-entropy of a whole answer, with class weights as in every term (spec/known-errors.md#d-9)."""
+        return self.labelling.loss(logits, self.gold, self.class_weights)
+
+    def target_loss(self, logits: Tensor) -> Tensor:
+        """Cross-entropy of the explained label; where texts have one label, that of the answer."""
+        return self.labelling.target_loss(logits, self.target, self.gold, self.class_weights)
+
+    @property
+    def labelling(self) -> Labelling:
+        """What logits mean: one label for each text, or a set of them."""
+        return self.full.task.labelling
 
 
 @dataclass(frozen=True)
@@ -231,8 +241,8 @@ class SelectPredictStep(Step):
 
     @property
     def task_loss(self) -> Tensor:  # [B]
-        """Cross-entropy of the rationales, averaged over budgets."""
-        return self.kept_loss.mean(0)
+        """The loss of the answers from the rationales, averaged over budgets."""
+        return self.answer_loss(self.kept_logits).mean(0)
 
     def _shown(self, name: str) -> Tensor:
         return self.masks if name == "kept" else torch.zeros_like(self.masks)

@@ -10,13 +10,14 @@ from copy import copy
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, overload
 
 import torch
 from safetensors import SafetensorError
+from torch import Tensor
 
 from unirex.config import EXPLAINED_BUDGET, check_budget
-from unirex.data.example import Example, Label, choice_label
+from unirex.data.example import Example, Label, answer_labels, choice_label
 from unirex.data.formats.objects import inputs_of
 from unirex.data.formats.table import parse_choices
 from unirex.data.validate import at, check_text
@@ -31,9 +32,11 @@ from unirex.files import DRAFT, Advance, check_sums, write_sums
 from unirex.modeling import RationaleConfig, RationaleModel
 from unirex.models.classifier import Classifier
 from unirex.models.encoders import SAFE, check_complete, check_files, check_finite, quiet_transformers
+from unirex.models.labelling import LabelSet
 from unirex.models.saved import check_saved, saved_kind
 from unirex.models.wrapping import wrap_classifier
 from unirex.select import SELECTORS
+from unirex.step import Step
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -82,6 +85,11 @@ class System:
         return isinstance(self.model.task, Classifier)
 
     @property
+    def multi_label(self) -> bool:
+        """Whether a text gets any number of labels, not exactly one."""
+        return isinstance(self.model.task.labelling, LabelSet)
+
+    @property
     def text_encoder(self) -> TextEncoder:
         """How it turns texts into tokens."""
         config = self.model.config
@@ -92,6 +100,7 @@ class System:
             separators=config.separators,
             truncation=config.truncation,
             layout=config.built_layout(),
+            multi_label=self.multi_label,
         )
 
     @overload
@@ -126,7 +135,7 @@ class System:
         *,
         budget: float | None = None,
         selector: str | None = None,
-        targets: Sequence[Label] = (),
+        targets: Sequence[Label] | Literal["predicted"] = (),
         dial: float | None = None,
         blend: float | None = None,
         batch_size: int = BATCH_SIZE,
@@ -135,6 +144,8 @@ class System:
         """Explanations one by one, in the order of the texts, in constant memory: see `stream`.
 
         With several `targets` each text has one explanation for each of these labels, from the same pass.
+        With "predicted" it has one for each label that is predicted, the most probable first; of none, and
+        without `targets`, one for the most probable.
         """
         if dial is not None or blend is not None:
             system = self if dial is None else self.with_dial(dial)
@@ -149,13 +160,16 @@ class System:
             )
             return
         size, kind = self._rationale(budget, selector)
-        numbers = [self.label_number(target) for target in targets]
+        each = targets == "predicted"
+        numbers = [] if each else [self.label_number(target) for target in targets]
 
         def explained(
             examples: Sequence[Example], encoded: Sequence[Encoded], batch: Batch
         ) -> Iterator[tuple[Explanation, ...]]:
             step = self.model.step(batch)
             asked = [batch.input_ids.new_full((batch.examples(),), number) for number in numbers]
+            if each and self.multi_label and self.scores_by_label:
+                asked = predicted_targets(step)
             steps = [replace(step, given_target=target) for target in asked] or [step]
             parts = []
             for step in steps:
@@ -163,11 +177,22 @@ class System:
                 parts.append(
                     explanations(step, selected, examples, encoded, label_names=self.label_names, budget=size)
                 )
-            return zip(*parts, strict=True)
+            groups = zip(*parts, strict=True)
+            return (
+                (group[: max(1, len(answer_labels(group[0].label)))] for group in groups) if each else groups
+            )
 
         examples = (as_example(text, number) for number, text in enumerate(texts))
         for group in self.stream(examples, explained, batch_size=batch_size, advance=advance):
             yield from group
+
+    @property
+    def scores_by_label(self) -> bool:
+        """Whether each label has scores of its own."""
+        config = self.model.config
+        if config.predict_from == "rationale":
+            return False
+        return config.extractor not in LABEL_FREE or bool(config.extractor_options.get("per_label"))
 
     def label_number(self, label: Label) -> int:
         """The number of the logit of a label, given as itself or as text; of choices, of its letter."""
@@ -176,7 +201,7 @@ class System:
                 "this system chooses its rationale before the label; it has none for other labels."
             )
         letters, config = self.model.config.built_layout().choice, self.model.config
-        if not letters and config.extractor in LABEL_FREE and not config.extractor_options.get("per_label"):
+        if not letters and not self.scores_by_label:
             raise UserError(
                 f"the scores of '{config.extractor}' are the same for every label here; train slm-fpo or"
                 " dlm-fpo, or explain by an attribution (on the command line: --extractor ig)."
@@ -385,6 +410,14 @@ def load(folder: str | Path, *, device: str | None = None, labels: Sequence[Labe
     return System(model, tokenizer)
 
 
+def predicted_targets(step: Step) -> list[Tensor]:
+    """The labels [B] to explain, from the most probable one of each text to as many as a text has at most."""
+    most = max(
+        len(numbers) if isinstance(numbers, tuple) else 1 for numbers in step.labelling.predicted(step.logits)
+    )
+    return list(step.logits.argsort(-1, descending=True)[:, : max(most, 1)].unbind(1))
+
+
 def _load_classifier(
     path: str, labels: Sequence[Label] | None
 ) -> tuple[RationaleModel, PreTrainedTokenizerBase]:
@@ -395,6 +428,7 @@ def _load_classifier(
         encoder=encoder,
         max_length=wrapped.max_length,
         labels=wrapped.labels,
+        problem_type=encoder.problem_type,
         extractor=POST_HOC_EXTRACTOR,
         extractor_options=POST_HOC_OPTIONS,
         mask_token_id=wrapped.tokenizer.mask_token_id,

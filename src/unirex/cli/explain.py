@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from jsonargparse import ArgumentParser, Namespace
 from rich.console import Console
@@ -42,7 +42,12 @@ def options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     inputs.example_options(parser)
     add("--choices", type=list[str], help='answers to choose from: \'["sea", "sky"]\'')
     inputs.rationale_options(parser)
-    add("--for", type=str, nargs="+", help="labels to give reasons for, or all (default: the predicted one)")
+    add(
+        "--for",
+        type=str,
+        nargs="+",
+        help="labels to give reasons for, or all (default: each that is predicted)",
+    )
     add("--json", action="store_true", help="print JSON, one object a line; also beside files")
     add("--html", type=str, help="write a page")
     add("--label_studio", type=str, help="write tasks for Label Studio, to be corrected there")
@@ -61,8 +66,8 @@ def run(options: Namespace) -> int:
     system = inputs.load_system(options)
     if options.texts:
         batches = [_typed_texts(options, system)]
-    if options.label_studio and system.model.config.built_layout().choice:
-        raise UserError("--label_studio: tasks have labels, not choices; use --out for JSONL.")
+    if options.label_studio and (system.model.config.built_layout().choice or system.multi_label):
+        raise UserError("--label_studio: a task has one label, no choices or sets; use --out for JSONL.")
     source = options.file or options.data
     size = inputs.progress_size(batches[0], source, options.number) if isinstance(batches, list) else {}
     to_file = any(options[name] for name in TARGETS)
@@ -89,10 +94,10 @@ def run(options: Namespace) -> int:
     return 0
 
 
-def _targets(options: Namespace, system: System) -> Sequence[Label]:
-    """The labels of `--for`; all of the system's if it says so."""
-    asked = options["for"] or ()
-    return list(system.labels) if list(asked) == ["all"] else asked
+def _targets(options: Namespace, system: System) -> Sequence[Label] | Literal["predicted"]:
+    """The labels of `--for`; all of the system's if it says so; by default those that are predicted."""
+    asked = options["for"] or "predicted"
+    return list(system.labels) if asked == ["all"] else asked
 
 
 def _name_model(options: Namespace) -> None:

@@ -21,7 +21,7 @@ from unirex.data.formats import Format
 from unirex.data.load import DATASETS, load_dataset, load_records, stream_records, tell_tolerated
 from unirex.data.rationales import RationaleFormat
 from unirex.data.rows import estimate_row_count
-from unirex.data.validate import OnError, tolerating
+from unirex.data.validate import OnError, labels_of, tolerating
 from unirex.errors import UserError, one_line
 from unirex.extractors import extractor_name
 from unirex.files import say, write_file
@@ -390,7 +390,7 @@ def with_known_labels(system: System, examples: Iterable[Example], source: str) 
 
 def distinct_labels(examples: Iterable[Example]) -> list[Label]:
     """The labels that occur: numbers by size, then all else by name."""
-    labels = {example.label for example in examples if example.label is not None}
+    labels = {label for example in examples for label in labels_of(example)}
     return sorted(
         labels, key=lambda label: (0, label, "") if isinstance(label, int | float) else (1, 0, label)
     )

@@ -251,7 +251,7 @@ def _checked_columns(
     """The metrics of the table: those asked for, or the headline metrics that any method has."""
     measured = dict.fromkeys(key for method in methods for key in method.metrics)
     if columns is None:
-        own = performance_metric(paper) if paper else "accuracy"
+        own = performance_metric(paper) if paper else methods[0].runs[0].columns.tally.leading
         usual = [own, *(key for key in HEADLINE if key != "accuracy")]
         return [key for key in usual if key in measured]
     for key in columns:

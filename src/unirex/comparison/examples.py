@@ -10,7 +10,7 @@ from math import isfinite, nan
 import numpy as np
 
 from unirex.comparison.method import Method
-from unirex.data.example import Label
+from unirex.data.example import Label, answer_name
 from unirex.errors import UserError
 from unirex.evaluation.records import Record, Scored, top_k
 from unirex.evaluation.tally import INTERVAL_DRAWS
@@ -113,7 +113,7 @@ def compared_example(records: Mapping[str, Record], *, budget: float) -> Compare
     _check_same_data(records)
     first = next(iter(records.values()))
     choices = next((record.choices for record in records.values() if record.choices), None)
-    label = next((str(record.label) for record in records.values() if record.label is not None), None)
+    label = next((answer_name(record.label) for record in records.values() if record.label is not None), None)
     return ComparedExample(
         id=first.id,
         segments=first.segments,
@@ -137,7 +137,7 @@ def _check_same_data(records: Mapping[str, Record]) -> None:
 
 
 def _answer(record: Record, choices: Sequence[str] | None, label: str | None, budget: float) -> MethodAnswer:
-    predicted = None if record.predicted is None else str(record.predicted)
+    predicted = None if record.predicted is None else answer_name(record.predicted)
     number, segments = shown_choice(choices, predicted, label), record.segments
     if number is not None and choices and len(record.sequences) == len(choices):
         sequence, segments = record.sequences[number], (*segments, choices[number])

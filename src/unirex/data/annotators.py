@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from itertools import accumulate, chain
 from typing import NamedTuple, TypeVar
 
-from unirex.data.example import CharSpan, Label, Rationale
+from unirex.data.example import Answer, CharSpan, Rationale
 from unirex.data.rationales import merge
 from unirex.data.validate import remark
 from unirex.errors import UserError, unknown
 
 AGGREGATIONS = ("union", "majority", "intersection")
-Answer = TypeVar("Answer")
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class AnnotatorAnswer:
     """
 
     annotator: str
-    label: Label | None = None
+    label: Answer | None = None
     marking: Rationale | None = None
     decisive: bool = False  # breaks a tie: this answer was declared to be the right one
 
@@ -34,10 +34,10 @@ class AnnotatorAnswer:
 class Consensus(NamedTuple):
     """The combined answer; `groups` are the marks and `votes` the labels of each person, if of several."""
 
-    label: Label | None
+    label: Answer | None
     rationale: Rationale | None
     groups: tuple[Rationale, ...] = ()
-    votes: tuple[Label, ...] = ()
+    votes: tuple[Answer, ...] = ()
 
 
 def combine(markings: Sequence[Rationale], how: str, segments: Sequence[str]) -> Rationale:
@@ -86,9 +86,9 @@ def agree(
     return Consensus(label, combine(groups, how, segments), _several(groups), votes)
 
 
-def _several(answers: tuple[Answer, ...]) -> tuple[Answer, ...]:
-    """The answers of two people or more; none if there is one."""
-    return answers if len(answers) > 1 else ()
+def _several(given: tuple[Item, ...]) -> tuple[Item, ...]:
+    """What two people or more gave; nothing if it is of one."""
+    return given if len(given) > 1 else ()
 
 
 def check_aggregation(how: str) -> None:
@@ -111,7 +111,7 @@ def _marked_by(needed: int, markings: Iterable[Sequence[CharSpan]]) -> tuple[Cha
     )
 
 
-def _majority_label(answers: Iterable[AnnotatorAnswer]) -> Label | None:
+def _majority_label(answers: Iterable[AnnotatorAnswer]) -> Answer | None:
     labelled = [answer for answer in answers if answer.label is not None]
     leaders = _leaders(labelled)
     if len(leaders) > 1:
@@ -122,7 +122,7 @@ def _majority_label(answers: Iterable[AnnotatorAnswer]) -> Label | None:
     return leaders[0] if leaders else None
 
 
-def _leaders(answers: Sequence[AnnotatorAnswer]) -> list[Label]:
+def _leaders(answers: Sequence[AnnotatorAnswer]) -> list[Answer]:
     """The labels with the most votes; 1 and True are different labels."""
     votes = Counter((type(answer.label), answer.label) for answer in answers)
     most = max(votes.values(), default=0)

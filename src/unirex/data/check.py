@@ -10,6 +10,7 @@ from itertools import combinations
 from reprlib import repr as short
 
 from unirex.data.example import DatasetInfo, Example, Rationale, Splits, choice_labels
+from unirex.data.validate import labels_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ def faults(data: Splits, places: Mapping[str, str] | None = None) -> Iterator[st
         places: where each example is in the files, by id.
     """
     prefixes = {name: f"{place}: " for name, place in (places or {}).items()}
-    train_labels = {example.label for example in data.get("train", ())}
+    train_labels = {label for example in data.get("train", ()) for label in labels_of(example)}
     if "train" not in data:
         yield "there is no train split"
     for split, examples in data.items():
@@ -91,8 +92,9 @@ def faults(data: Splits, places: Mapping[str, str] | None = None) -> Iterator[st
             for fault in _example_faults(example, data.info):
                 yield f"{location}: {fault}"
             # With choices a letter that is not in train is no fault: all choices are read alike.
-            if train_labels and example.choices is None and example.label not in train_labels:
-                yield f"{location}: label {example.label!r} is not in train"
+            strange = [label for label in labels_of(example) if label not in train_labels]
+            if train_labels and example.choices is None and strange:
+                yield f"{location}: label {strange[0]!r} is not in train"
     yield from _conflicting_labels(data, prefixes)
 
 
@@ -112,8 +114,9 @@ def _example_faults(example: Example, info: DatasetInfo) -> Iterator[str]:
     if not any(text.strip() for text in example.segments):
         yield "there is no text in it"
     labels = info.labels if example.choices is None else choice_labels(len(example.choices))
-    if example.label is not None and example.label not in labels:
-        yield f"label {example.label!r} is none of {', '.join(map(repr, labels))}"
+    for label in labels_of(example):
+        if label not in labels:
+            yield f"label {label!r} is none of {', '.join(map(repr, labels))}"
     if example.rationale is not None:
         yield from _rationale_faults(example, example.rationale, info, "rationale")
     for number, group in enumerate(example.groups, 1):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from unirex.data.example import Example, Rationale, Splits
-from unirex.data.validate import exists, label_kind
+from unirex.data.validate import exists, label_kind, labels_of
 from unirex.errors import UserError, unknown
 from unirex.files import replace_file, write_file
 
@@ -35,6 +35,8 @@ def convert(
         data = Splits(data.info, {split: data[split]})
     names = text_columns(data, names)
     if path.suffix.lower() == TASKS_SUFFIX:
+        if data.info.multi_label:
+            raise UserError(f"{path}: tasks for Label Studio have one label each; convert to .jsonl or .csv.")
         return write_label_studio(path, data, names)
     write = TABLE_WRITERS[path.suffix.lower()]
     replace_file(path, lambda draft: write(draft, data, names))
@@ -85,7 +87,7 @@ def table_rows(data: Splits, names: Sequence[str]) -> Iterator[dict[str, Any]]:
                 "id": example.id,
                 "split": split,
                 **dict(zip(names, example.segments, strict=True)),
-                "label": example.label,
+                "label": list(example.label) if isinstance(example.label, tuple) else example.label,
                 "rationale": None if example.rationale is None else _marks(example.rationale, names),
                 "choices": None if example.choices is None else list(example.choices),
                 "groups": [_marks(group, names) for group in example.groups] or None,
@@ -134,15 +136,16 @@ def write_parquet(path: Path, data: Splits, names: Sequence[str]) -> None:
     import pyarrow as pa
     from pyarrow import parquet
 
-    labels = {example.label for example in _examples(data) if example.label is not None}
+    labels = {label for example in _examples(data) for label in labels_of(example)}
     number = pa.float64() if any(isinstance(label, float) for label in labels) else pa.int64()
     label_types = {"text": pa.string(), "a number": number, "true/false": pa.bool_()}
+    label = label_types[label_kind(next(iter(labels), ""))]
     # Inferring the schema from the first rows would miss what only later ones hold.
     spans = pa.list_(pa.list_(pa.int64()))
     marks = spans if len(names) == 1 else pa.struct([(name, spans) for name in names])
     types = {
         **dict.fromkeys(("id", "split", *names), pa.string()),
-        "label": label_types[label_kind(next(iter(labels), ""))],
+        "label": pa.list_(label) if data.info.multi_label else label,
         "rationale": marks,
         "choices": pa.list_(pa.string()),
         "groups": pa.list_(marks),

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from unirex.errors import UserError
 
 Label = str | int | float | bool
+Answer = Label | tuple[Label, ...]  # one label; where texts have sets of labels: all of them, see `label_set`
+AnswerNumbers = int | tuple[int, ...]  # the same by the numbers of the labels
 CharSpan = tuple[int, int]  # character offsets, end-exclusive
 Rationale = tuple[tuple[CharSpan, ...], ...]  # the marked spans of each segment
 TaskKind = Literal["text", "segments", "choice"]
@@ -16,6 +18,7 @@ TaskMetric = Literal["accuracy", "macro_f1", "binary_f1"]
 GroupKind = Literal["annotators", "evidence"]
 
 SPLIT_NAMES = ("train", "dev", "test")
+IMBALANCED = 3.0  # times as many texts as the rarest label has: then macro F1 says more than accuracy
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,20 +30,77 @@ class Example:
 
     With `choices` the task is to pick the one that goes with the segments: the label is its letter
     (`choice_label`), and each choice is read after the segments in a sequence of its own.
+
+    In a multi-label dataset `label` is a tuple of all labels of the text, in order; an empty one says that it
+    has none, which is not the same as `None`, unknown.
     """
 
     id: str
     segments: tuple[str, ...]
-    label: Label | None = None
+    label: Answer | None = None
     rationale: Rationale | None = None
     choices: tuple[str, ...] | None = None
     groups: tuple[Rationale, ...] = ()  # what `rationale` merges: evidence groups, or one per annotator
-    votes: tuple[Label, ...] = ()  # the labels of several annotators, of which `label` is the most frequent
+    votes: tuple[Answer, ...] = ()  # the labels of several annotators; `label` is the most frequent
 
     @property
     def text(self) -> str:
         """The segments, one per line."""
         return "\n".join(self.segments)
+
+
+def label_set(labels: Iterable[Label]) -> tuple[Label, ...]:
+    """The labels of a text in a multi-label dataset: each once, in order.
+
+    >>> label_set(["toxic", "insult", "toxic"])
+    ('insult', 'toxic')
+    """
+    return tuple(sorted(set(labels)))  # all of one kind, so comparable
+
+
+def numbered_answer(numbers: AnswerNumbers, labels: Sequence[Label]) -> Answer:
+    """The label, or the set of labels, with these numbers.
+
+    >>> numbered_answer(1, ["neg", "pos"]), numbered_answer((1, 0), ["toxic", "insult"])
+    ('pos', ('insult', 'toxic'))
+    """
+    if isinstance(numbers, tuple):
+        return label_set(labels[number] for number in numbers)
+    return labels[numbers]
+
+
+def answer_labels(answer: Answer) -> tuple[Label, ...]:
+    """The labels in an answer: all of a set, or the only one.
+
+    >>> answer_labels("pos"), answer_labels(("insult", "toxic")), answer_labels(())
+    (('pos',), ('insult', 'toxic'), ())
+    """
+    return answer if isinstance(answer, tuple) else (answer,)
+
+
+def answer_name(answer: Answer) -> str:
+    """An answer as people read it.
+
+    >>> answer_name("pos"), answer_name(("insult", "toxic")), answer_name(())
+    ('pos', 'insult, toxic', 'no label')
+    """
+    return ", ".join(map(str, answer_labels(answer))) or "no label"
+
+
+def leading_metric(counts: Mapping[Any, int]) -> TaskMetric:
+    """The metric that says most about texts with so many of each answer: accuracy or macro F1.
+
+    Macro F1 where texts have sets of labels, or where the most frequent label has more than `IMBALANCED`
+    times as many texts as the rarest: there one answer to all texts would look good on accuracy.
+
+    >>> leading_metric({"neg": 60, "pos": 40}), leading_metric({"neg": 80, "pos": 20})
+    ('accuracy', 'macro_f1')
+    >>> leading_metric({("insult", "toxic"): 50, (): 50})
+    'macro_f1'
+    """
+    sizes = [count for count in counts.values() if count]
+    sets = any(isinstance(answer, tuple) for answer in counts)
+    return "macro_f1" if sets or max(sizes, default=0) > IMBALANCED * min(sizes, default=0) else "accuracy"
 
 
 def choice_label(number: int) -> str:
@@ -72,7 +132,8 @@ class DatasetInfo:
 
     `rationale_segments` are the indices of the segments that can carry a rationale (None: all); only their
     words are ever selected or removed. `markers` are words put before each segment, the choice last. `groups`
-    says what those of an example are: one per annotator, or pieces of evidence that one person found.
+    says what those of an example are: one per annotator, or pieces of evidence that one person found. In a
+    `multi_label` dataset a text has any number of the labels.
     """
 
     name: str
@@ -82,6 +143,7 @@ class DatasetInfo:
     rationale_segments: tuple[int, ...] | None = None
     markers: tuple[str, ...] = ()
     groups: GroupKind = "annotators"
+    multi_label: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from unirex.data.catalogue import DATASETS, load_named
-from unirex.data.example import SPLIT_NAMES, DatasetInfo, Example, Splits, TaskKind, choice_labels
+from unirex.data.example import (
+    SPLIT_NAMES,
+    DatasetInfo,
+    Example,
+    Splits,
+    TaskKind,
+    choice_labels,
+    leading_metric,
+)
 from unirex.data.formats import (
     Format,
     find_format,
@@ -29,9 +38,9 @@ from unirex.data.validate import (
     OnError,
     Problems,
     at,
+    check_answer,
     check_file,
     check_ids,
-    check_label,
     check_labels,
     check_splits,
     check_train,
@@ -229,7 +238,7 @@ def assemble(records: Sequence[DatasetRecord], *, name: str, place: object, seed
     labelled: list[DatasetRecord] = []
     for record in records:
         with row_at(record.place):
-            check_label(record.example.label)
+            check_answer(record.example.label)
             labelled.append(record)
     if is_collecting():  # of examples with one id the first is kept
         labelled = list({(record.split, record.example.id): record for record in reversed(labelled)}.values())
@@ -246,8 +255,15 @@ def assemble(records: Sequence[DatasetRecord], *, name: str, place: object, seed
             check_train(parts)
     if first.choices is None:
         task: TaskKind = "text" if len(first.segments) == 1 else "segments"
-        labels = label_order(example.label for example in parts["train"] if example.label is not None)
-        return Splits(DatasetInfo(name, labels, task), parts)
+        answers = Counter(example.label for example in parts["train"] if example.label is not None)
+        info = DatasetInfo(
+            name,
+            label_order(answers),
+            task,
+            leading_metric(answers),
+            multi_label=isinstance(first.label, tuple),
+        )
+        return Splits(info, parts)
     most = max(len(example.choices or ()) for part in parts.values() for example in part)
     # Only the question can carry a rationale: without its choices there would be nothing to choose from.
     question = tuple(range(len(first.segments)))

@@ -10,7 +10,7 @@ from heapq import heappush, heapreplace
 from itertools import islice
 from typing import Literal, TypeVar
 
-from unirex.data.example import SPLIT_NAMES, Example, Label
+from unirex.data.example import SPLIT_NAMES, Answer, Example, Label
 from unirex.errors import UserError, unknown
 
 SampledRow = TypeVar("SampledRow")
@@ -42,16 +42,17 @@ def stratified_split(
     """Train, dev and test with the same label distribution; a split of fraction 0 is left out.
 
     Each label is divided separately: its counts differ from the exact fractions by less than one, except
-    that a label with three or more examples is in every split, and every label is in train.
+    that a label with three or more examples is in every split, and every label is in train. An example with a
+    set of labels counts as one of its rarest label.
     The examples keep their order; the same seed always gives the same split.
     """
     if not (dev >= 0 and test >= 0 and dev + test < 1):  # written so that NaN fails too
         raise UserError(f"split fractions dev={dev} and test={test} must be 0 or more and sum to less than 1")
     fractions = {"train": 1 - dev - test, "dev": dev, "test": test}
     shares = {name: share for name, share in fractions.items() if share > 0}
-    by_label: dict[Label | None, list[int]] = {}
-    for index, example in enumerate(examples):
-        by_label.setdefault(example.label, []).append(index)
+    by_label: dict[Answer | None, list[int]] = {}
+    for index, label in enumerate(_strata(examples)):
+        by_label.setdefault(label, []).append(index)
     assigned: list[str] = [""] * len(examples)
     for label, members in by_label.items():
         # A string seed is hashed with SHA-512, so it does not depend on PYTHONHASHSEED. Each label has its
@@ -70,6 +71,17 @@ def stratified_split(
                 f"{EVERYWHERE_FROM} examples of a label, or say yourself which are train, dev and test"
             )
     return parts
+
+
+def _strata(examples: Sequence[Example]) -> list[Answer | None]:
+    """The label that each example counts for: its own; of a set the rarest, and the empty set for itself."""
+    answers = [example.label for example in examples]
+    sizes = Counter(label for answer in answers if isinstance(answer, tuple) for label in answer)
+
+    def rarest(answer: tuple[Label, ...]) -> Answer:
+        return min(answer, key=lambda label: sizes[label], default=())
+
+    return [rarest(answer) if isinstance(answer, tuple) else answer for answer in answers]
 
 
 def carve_dev(parts: Mapping[str, Sequence[Example]], *, seed: int = 0) -> dict[str, Sequence[Example]]:

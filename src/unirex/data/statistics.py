@@ -15,6 +15,7 @@ from typing import Any
 from unirex.data.check import Repeats, count_repeats, repeats
 from unirex.data.example import CharSpan, DatasetInfo, Example, Label, Splits
 from unirex.data.rationales import merge, words
+from unirex.data.validate import labels_of
 
 CHUNK = 1024  # examples tokenised at once, so that memory does not grow with the dataset
 
@@ -128,7 +129,7 @@ def statistics(data: Splits, tokens: TokenCounter | None = None) -> Statistics:
 def _split_statistics(
     examples: Sequence[Example], info: DatasetInfo, tokens: TokenCounter | None
 ) -> SplitStatistics:
-    labels = Counter(example.label for example in examples if example.label is not None)
+    labels = Counter(label for example in examples for label in labels_of(example))
     word_counts = (
         sum(len(_words(text)) for text in texts) for example in examples for texts in sequences(example)
     )

@@ -222,7 +222,7 @@ def _decode(row: bytes) -> Example:
     return Example(
         name,
         tuple(segments),
-        label,
+        tuple(label) if isinstance(label, list) else label,
         None if rationale is None else _rationale(rationale),
         None if choices is None else tuple(choices),
         tuple(map(_rationale, groups)),

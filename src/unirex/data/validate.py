@@ -6,6 +6,7 @@ bad row is skipped and its problem recorded, so that `unirex data check` can lis
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -16,7 +17,7 @@ from reprlib import repr as short
 from sys import float_info
 from typing import Any, Literal, get_args
 
-from unirex.data.example import Example, Label
+from unirex.data.example import Answer, Example, Label, answer_labels, label_set
 from unirex.errors import UserError, unknown
 
 LARGEST = 2**63 - 1  # integer in most formats and libraries
@@ -241,6 +242,31 @@ def check_label(value: object, *, column: str = "label") -> Label:
     return value
 
 
+def check_answer(value: object, *, column: str = "label") -> Answer:
+    """The value as a label, or as a set of labels: a list of them, in a text as JSON; it may be empty.
+
+    >>> check_answer("toxic"), check_answer(["toxic", "insult"]), check_answer('["toxic"]'), check_answer([])
+    ('toxic', ('insult', 'toxic'), ('toxic',), ())
+    """
+    given = _listed(value) if isinstance(value, str) else value
+    if not isinstance(given, list | tuple | set | frozenset):
+        return check_label(value, column=column)
+    labels = [check_label(label, column=column) for label in given]
+    check_labels((f"'{column}'", label) for label in labels)
+    return label_set(labels)
+
+
+def _listed(text: str) -> object:
+    """The JSON list that a text holds; any other text as it is."""
+    if not text.lstrip().startswith("["):
+        return text
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return found if isinstance(found, list) else text
+
+
 def label_kind(label: Label) -> str:
     """The type of a label as users know it; the labels of a dataset must all have the same."""
     if isinstance(label, bool):
@@ -248,13 +274,14 @@ def label_kind(label: Label) -> str:
     return "text" if isinstance(label, str) else "a number"
 
 
-def check_labels(placed: Iterable[tuple[str, Label | None]]) -> None:
-    """Labels must be of one kind, and none equal to another in Python but not to a reader (1, 1.0, True)."""
+def check_labels(placed: Iterable[tuple[str, Answer | None]]) -> None:
+    """Labels must be of one kind, and none equal to another in Python but not to a reader (1, 1.0, True).
+
+    All rows have a set of labels, or none does.
+    """
     first: tuple[str, Label] | None = None
     seen: dict[Label, tuple[str, Label]] = {}
-    for place, label in placed:
-        if label is None:
-            continue
+    for place, label in _each_label(placed):
         first = first or (place, label)
         before = seen.setdefault(label, (place, label))
         other_place, other = first if label_kind(label) != label_kind(first[1]) else before
@@ -264,6 +291,22 @@ def check_labels(placed: Iterable[tuple[str, Label | None]]) -> None:
                     f"label {label!r} ({type(label).__name__}) does not go with {other!r} "
                     f"({type(other).__name__}) at {other_place}; write all labels as one type"
                 )
+
+
+def _each_label(placed: Iterable[tuple[str, Answer | None]]) -> Iterator[tuple[str, Label]]:
+    """The labels of all answers with their places."""
+    first: tuple[str, bool] | None = None
+    for place, answer in placed:
+        if answer is None:
+            continue
+        several = isinstance(answer, tuple)
+        first = first or (place, several)
+        if first[1] != several:
+            listed, single = (place, first[0]) if several else (first[0], place)
+            with row_at(place):
+                raise UserError(f"one label at {single}, but a list at {listed}; write lists in all rows")
+            continue
+        yield from ((place, label) for label in answer_labels(answer))
 
 
 def check_ids(placed: Iterable[tuple[str, str]]) -> None:
@@ -277,33 +320,41 @@ def check_ids(placed: Iterable[tuple[str, str]]) -> None:
                 raise UserError(f"duplicate id '{name}', first at {before}; make ids unique")
 
 
-def label_order(labels: Iterable[Label]) -> tuple[Label, ...]:
+def label_order(answers: Iterable[Answer]) -> tuple[Label, ...]:
     """The classes in a fixed order: False, True; numbers ascending; text by code point.
 
     Text, numbers and true/false must not be mixed.
 
     >>> label_order(["pos", "neg", "pos"]), label_order([True, False]), label_order([10, 9.5])
     (('neg', 'pos'), (False, True), (9.5, 10))
+    >>> label_order([("toxic",), (), ("insult", "toxic")])
+    ('insult', 'toxic')
     """
-    labels = list(labels)
-    check_labels((f"label {number}", label) for number, label in enumerate(labels, 1))
-    return tuple(sorted(set(labels)))  # all of one type, so comparable
+    answers = list(answers)
+    check_labels((f"label {number}", answer) for number, answer in enumerate(answers, 1))
+    return label_set(label for answer in answers for label in answer_labels(answer))
 
 
 def check_splits(parts: Mapping[str, Sequence[Example]]) -> None:
     """Train must exist and have at least two classes, and no split may have a label that train lacks."""
     check_train(parts)
-    known = {example.label for example in parts["train"]}
+    known = {label for example in parts["train"] for label in labels_of(example)}
     if len(known) < 2:
-        only = next(iter(known))
-        raise UserError(f"fewer than two classes in train: every label is {only!r}; give at least two")
+        only = f"every label is {next(iter(known))!r}" if known else "no text has a label"
+        raise UserError(f"fewer than two classes in train: {only}; give at least two")
     for split, examples in parts.items():
         for example in examples:
-            if example.label not in known:
-                raise UserError(
-                    f"label {example.label!r} of {split} (first in example '{example.id}') is not in train; "
-                    "add training examples of it or correct it"
-                )
+            for label in labels_of(example):
+                if label not in known:
+                    raise UserError(
+                        f"label {label!r} of {split} (first in example '{example.id}') is not in train; "
+                        "add training examples of it or correct it"
+                    )
+
+
+def labels_of(example: Example) -> tuple[Label, ...]:
+    """All labels of an example: none if it is not labelled."""
+    return () if example.label is None else answer_labels(example.label)
 
 
 def check_train(parts: Mapping[str, Sequence[Example]]) -> None:

@@ -33,7 +33,7 @@ class Encoded:
     """One example: its only sequence, or one for each choice."""
 
     sequences: tuple[Tokens, ...]
-    label: int | None = None
+    label: int | tuple[bool, ...] | None = None  # its number; of a set of labels a flag for each there is
     truncated: int = 0  # tokens that did not fit
     choice: bool = False
 
@@ -54,7 +54,7 @@ class Batch:
     attention_mask: Tensor  # [D, T]  bool: a token, not padding
     special: Tensor  # [D, T]  bool
     selectable: Tensor  # [D, T]  bool
-    labels: Tensor | None = None  # [B]
+    labels: Tensor | None = None  # [B]; sets of labels: [B, C] bool
     rationale: Tensor | None = None  # [D, T]  bool
     has_rationale: Tensor | None = None  # [D]  bool
     position_ids: Tensor | None = None  # [D, T]  counted from 0; None: the order of the tokens

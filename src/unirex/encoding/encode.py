@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from unirex.data.example import Example, Label, Layout, choice_labels
+from unirex.data.example import Example, Label, Layout, answer_labels, choice_labels
 from unirex.encoding.batch import Encoded, Tokens
 from unirex.encoding.sequence import POLICIES, TRUNCATIONS, Assembly, Frame, Piece, head, share_out
 from unirex.errors import UserError, unknown
@@ -37,6 +37,7 @@ class TextEncoder:
         separators: may [SEP] be part of a rationale? (True: as the released code)
         truncation: what is read of a longer text; see `TRUNCATIONS`.
         layout: what an example consists of.
+        multi_label: whether an example has a set of labels.
     """
 
     tokenizer: PreTrainedTokenizerBase
@@ -45,6 +46,7 @@ class TextEncoder:
     separators: bool = False
     truncation: str = "head"
     layout: Layout = field(default_factory=Layout)
+    multi_label: bool = False
 
     def __post_init__(self) -> None:
         name = type(self.tokenizer).__name__
@@ -107,7 +109,7 @@ class TextEncoder:
         ]
         return Encoded(
             sequences=tuple(tokens for tokens, _ in sequences),
-            label=None if example.label is None else self.label_index(example),
+            label=self.gold(example),
             truncated=max(cut for _, cut in sequences),  # choices share the question
             choice=self.layout.choice,
         )
@@ -167,18 +169,27 @@ class TextEncoder:
         gold_tokens = [None] * len(lengths) if gold is None else [flags.nonzero()[0] for flags in gold]
         return [policy(*segment) for segment in zip(lengths, kept, gold_tokens, strict=True)], sliding
 
-    def label_index(self, example: Example) -> int:
-        """The class number of an example's label, or the number of the right choice."""
+    def gold(self, example: Example) -> int | tuple[bool, ...] | None:
+        """The number of an example's label or right choice; of a set of labels a flag for each there is."""
+        if example.label is None:
+            return None
+        if isinstance(example.label, tuple) != self.multi_label:
+            has, needs = ("one label", "a list of them") if self.multi_label else ("a list of labels", "one")
+            raise UserError(f"example {example.id} has {has}; this system was trained on data with {needs}.")
+        numbers = [self._label_index(example, label) for label in answer_labels(example.label)]
+        if not self.multi_label:
+            return numbers[0]
+        return tuple(number in numbers for number in range(len(self.labels)))
+
+    def _label_index(self, example: Example, given: Label) -> int:
         labels: Sequence[Label] = self.labels
         if self.layout.choice:
             labels = choice_labels(len(example.choices or ()))
         for index, label in enumerate(labels):
-            if label == example.label and type(label) is type(example.label):
+            if label == given and type(label) is type(given):
                 return index
         known = ", ".join(repr(label) for label in labels)
-        raise UserError(
-            f"example {example.id}: label {example.label!r} is not one this system knows ({known})."
-        )
+        raise UserError(f"example {example.id}: label {given!r} is not one this system knows ({known}).")
 
 
 def warn_truncated(truncated: Sequence[int], max_length: int, *, windows: bool = False) -> None:

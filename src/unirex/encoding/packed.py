@@ -35,6 +35,7 @@ SCHEMA = pa.schema(
         ("last", pa.uint8()),
         ("choice", pa.uint8()),
         ("label", pa.int32()),
+        ("labels", pa.list_(pa.uint8())),  # a flag for each label, where an example has a set of them
         ("truncated", pa.int32()),
     ]
 )
@@ -129,10 +130,9 @@ class Encodings(Sequence[Encoded]):
             return [self[index] for index in range(len(self))[number]]
         number = range(len(self))[number]
         rows = range(self._firsts[number], self._ends[number] + 1)
-        label = int(self._columns["label"][rows[0]])
         return Encoded(
             sequences=tuple(self._tokens(row) for row in rows),
-            label=None if label == NO_LABEL else label,
+            label=self._label(rows[0]),
             truncated=int(self.truncated[number]),
             choice=bool(self._columns["choice"][rows[0]]),
         )
@@ -148,10 +148,22 @@ class Encodings(Sequence[Encoded]):
         """Tokens of each example that did not fit."""
         return self._columns["truncated"][self._firsts]
 
-    def _tokens(self, row: int) -> Tokens:
+    def _label(self, row: int) -> int | tuple[bool, ...] | None:
+        number, local = self._place(row)
+        flags = self._views[number][3].row(local)
+        if len(flags):
+            return tuple(map(bool, flags))
+        label = int(self._columns["label"][row])
+        return None if label == NO_LABEL else label
+
+    def _place(self, row: int) -> tuple[int, int]:
+        """The record batch of a row, and its number there."""
         number = int(np.searchsorted(self._starts, row, side="right")) - 1
-        ids, flags, spans = self._views[number]
-        local = row - int(self._starts[number])
+        return number, row - int(self._starts[number])
+
+    def _tokens(self, row: int) -> Tokens:
+        number, local = self._place(row)
+        ids, flags, spans, _ = self._views[number]
         marks = flags.row(local)
         return Tokens(
             input_ids=ids.row(local),
@@ -163,8 +175,8 @@ class Encodings(Sequence[Encoded]):
         )
 
     @cached_property
-    def _views(self) -> list[tuple[_Lists, _Lists, _Lists]]:
-        names = ("input_ids", "flags", "spans")
+    def _views(self) -> list[tuple[_Lists, _Lists, _Lists, _Lists]]:
+        names = ("input_ids", "flags", "spans", "labels")
         return [tuple(_Lists.of(batch.column(name)) for name in names) for batch in self.batches]  # type: ignore[misc]
 
     @cached_property
@@ -174,7 +186,7 @@ class Encodings(Sequence[Encoded]):
 
     @cached_property
     def _sizes(self) -> NDArray[np.int64]:
-        sizes = [np.diff(ids.offsets) for ids, _, _ in self._views]
+        sizes = [np.diff(ids.offsets) for ids, *_ in self._views]
         return np.concatenate([np.zeros(0, dtype=np.int64), *sizes])
 
     @cached_property
@@ -231,6 +243,8 @@ class _Lists:
 
 def _values(column: pa.Array) -> NDArray[Any]:
     """A column of numbers without a copy; `to_numpy` would import pandas, which is slow."""
+    if not len(column):  # it has no memory to look at
+        return np.zeros(0, dtype=str(column.type))
     numbers = np.frombuffer(column.buffers()[1], dtype=str(column.type))
     return numbers[column.offset : column.offset + len(column)]
 
@@ -259,7 +273,8 @@ def _record_batch(encoded: Sequence[Encoded]) -> pa.RecordBatch:
         [int(tokens.rationale is not None) for _, tokens, _ in rows],
         [int(last) for _, _, last in rows],
         [int(item.choice) for item, _, _ in rows],
-        [NO_LABEL if item.label is None else item.label for item, _, _ in rows],
+        [item.label if isinstance(item.label, int) else NO_LABEL for item, _, _ in rows],
+        [[*map(int, item.label)] if isinstance(item.label, tuple) else [] for item, _, _ in rows],
         [item.truncated for item, _, _ in rows],
     ]
     return pa.record_batch(

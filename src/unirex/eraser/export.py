@@ -138,6 +138,8 @@ class InstanceMaker:
 
     def __call__(self, record: Record) -> Instance:
         """The line of one record."""
+        if record.multi_label:
+            raise UserError(f"record '{record.id}' has a set of labels; a line of ERASER has one.")
         self.truncated += record.truncated > 0
         full = record.probabilities
         instance = Instance(

@@ -241,6 +241,10 @@ def predicted_records(
     first: tuple[str, Record] | None = None
     for place, name, line in lines:
         example = examples[name]
+        if isinstance(example.label, tuple):
+            raise UserError(
+                f"{place}: '{name}' has a list of labels; predictions of other tools have one label"
+            )
         answers = tuple(labels)
         if example.choices is not None:
             answers = choice_labels(len(example.choices))

@@ -108,7 +108,8 @@ class ProbedBatch:
     @cached_property
     def full(self) -> list[float]:  # [B]
         """p(target) of the whole texts."""
-        full: list[float] = self.of_target(probabilities(self.step.logits[None]))[0].tolist()
+        whole = self.step.labelling.probabilities(self.step.logits[None])
+        full: list[float] = self.of_target(whole)[0].tolist()
         return full
 
     def of_target(self, distributions: Tensor) -> Tensor:
@@ -130,12 +131,7 @@ def view_probabilities(step: Step, count: int, keep: Callable[[Tensor], Tensor])
         return full.new_zeros(0, *full.shape)
     groups = torch.arange(count, device=full.device).split(max(1, GROUP // batch.input_ids.numel()))
     logits = torch.cat([step.perturber.logits(step.full, keep(numbers)) for numbers in groups])  # [V, D, C]
-    return probabilities(step.full.task.answer(batch, logits))
-
-
-def probabilities(logits: Tensor) -> Tensor:
-    """Probabilities in float32, whatever the precision of the logits."""
-    return logits.float().softmax(-1)
+    return step.labelling.probabilities(step.full.task.answer(batch, logits))
 
 
 # empty and curves
@@ -295,7 +291,8 @@ def soft(probed: ProbedBatch, *, draws: int, seed: int) -> Iterator[ProbeFields]
 
     chunks = chunked(task.encoder, batch.lengths()[owner], batch.input_ids.shape[1])
     (logits,) = chunks.run(work, device_limits(task.encoder))
-    found = probed.of_target(probabilities(logits.unflatten(0, (views, texts))))  # [1 + 2·draws, B]
+    answers = step.labelling.probabilities(logits.unflatten(0, (views, texts)))
+    found = probed.of_target(answers)  # [1 + 2·draws, B]
     return (
         {"zero": zero, "soft_kept": tuple(drawn[:draws]), "soft_removed": tuple(drawn[draws:])}
         for zero, *drawn in found.T.tolist()

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
+from unirex.data.example import answer_labels
 from unirex.errors import UserError, one_line
 from unirex.evaluation.records import Record, check_record, plain, record_from
 
@@ -124,13 +125,17 @@ def schema(first: dict[str, Any]) -> Any:
     """The Parquet schema of `Record`; labels keep their type if all of the first record have the same."""
     import pyarrow as pa
 
-    types = {type(label) for label in (*first.get("labels", ()), first.get("label")) if label is not None}
+    answers = [first[name] for name in ("label", "predicted") if first.get(name) is not None]
+    known = (*first.get("labels", ()), *(label for answer in answers for label in answer_labels(answer)))
+    types = {type(label) for label in known}
     native = {str: pa.string(), bool: pa.bool_(), int: pa.int64(), float: pa.float64()}
     label = native[types.pop()] if len(types) == 1 else None
     columns = {
         name: _arrow_type(hint, label=label or pa.string(), integer=pa.int64())
         for name, hint in get_type_hints(Record).items()
     }
+    if label and any(isinstance(answer, tuple) for answer in answers):
+        columns |= dict.fromkeys(("label", "predicted"), pa.list_(label))
     return pa.schema(columns).with_metadata({"labels": json.dumps("native" if label else "json")})
 
 

@@ -13,9 +13,9 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from unirex.config import RANDOM_DRAWS
-from unirex.data.example import Example, Label
+from unirex.data.example import Example, Label, numbered_answer
 from unirex.encoding.batch import Encoded, Tokens
-from unirex.evaluation.probes import probabilities, probe
+from unirex.evaluation.probes import probe
 from unirex.evaluation.records import Distributions, Draw, Probes, Record, Scored, Views
 from unirex.extractors.heuristic import Random
 from unirex.modeling import RationaleModel
@@ -84,8 +84,8 @@ def batch_records(
     views = zip(*(batch_views(step, perturber) for perturber in perturbers), strict=True)
     probes = probe(step, protocol.probes, examples, encoded) if protocol.probes else None
     draws = batch_draws(step, examples, encoded, protocol, known=probes)
-    predicted, targets = step.logits.argmax(-1).tolist(), step.target.tolist()
-    answered = _nested_probabilities(step.logits[None])
+    predicted, targets = step.labelling.predicted(step.logits), step.target.tolist()
+    answered = _nested_probabilities(step, step.logits[None])
     errors = step.completeness_errors
     deltas = None if errors is None else errors.double().tolist()
     for row, (example, encoding) in enumerate(zip(examples, encoded, strict=True)):
@@ -94,7 +94,7 @@ def batch_records(
             id=example.id,
             segments=example.segments,
             label=example.label,
-            predicted=labels[predicted[row]],
+            predicted=numbered_answer(predicted[row], labels),
             labels=labels,
             probabilities=_cut(answered[row], len(labels))[0],
             sequences=tuple(next(scored) for _ in encoding.sequences),
@@ -133,7 +133,9 @@ def batch_views(step: Step, perturber: Perturber) -> Iterator[Views]:
     if perturber is not step.perturber:
         step = replace(step, perturber=perturber, given_target=step.target)
     both = zip(
-        _nested_probabilities(step.dropped_logits), _nested_probabilities(step.kept_logits), strict=True
+        _nested_probabilities(step, step.dropped_logits),
+        _nested_probabilities(step, step.kept_logits),
+        strict=True,
     )
     alone = isinstance(step, SelectPredictStep)  # it has no answer to the whole text to compare with
     return (Views(perturber.removal, removed, kept, kept if alone else None) for removed, kept in both)
@@ -188,9 +190,9 @@ def _draws(
         yield Draw(scores, selected, views, probed)
 
 
-def _nested_probabilities(logits: Tensor) -> list[Distributions]:
+def _nested_probabilities(step: Step, logits: Tensor) -> list[Distributions]:
     """Probabilities by example and view: from logits [K, B, C] to tuples [B][K][C]."""
-    rows = probabilities(logits).transpose(0, 1).tolist()
+    rows = step.labelling.probabilities(logits).transpose(0, 1).tolist()
     return [tuple(map(tuple, row)) for row in rows]
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unirex import config
-from unirex.data.example import Label
+from unirex.data.example import Answer, Label
 from unirex.data.validate import is_number
 
 BUDGETS = tuple(map(float, config.BUDGETS))  # per cent; the paper's and ERASER's
@@ -83,13 +83,13 @@ class Record:
 
     id: str
     segments: tuple[str, ...]
-    label: Label | None
-    predicted: Label | None
+    label: Answer | None
+    predicted: Answer | None
     labels: tuple[Label, ...]  # in the order of the probabilities
     probabilities: FloatTuple
     sequences: tuple[Scored, ...]  # one, or one for each choice
     budgets: FloatTuple  # per cent of the tokens
-    target: Label | None  # whose probability is followed: by default the prediction's
+    target: Label | None  # whose probability is followed: by default the most probable
     views: tuple[Views, ...] = ()  # the first is what the main metrics use
     draws: tuple[Draw, ...] = ()  # random scores, removed as in the first of `views`
     probes: Probes | None = None
@@ -106,8 +106,18 @@ class Record:
         return self.of_target([self.probabilities])[0] if self.probabilities else float("nan")
 
     @property
+    def multi_label(self) -> bool:
+        """Whether a text has a set of labels."""
+        return isinstance(self.predicted, tuple) or isinstance(self.label, tuple)
+
+    @property
+    def follows_gold(self) -> bool:
+        """Whether the probability of another label than the predicted one is followed."""
+        return self.target != self.predicted and not self.multi_label
+
+    @property
     def confidence(self) -> float:
-        """The probability of the prediction; NaN if unknown."""
+        """The probability of the prediction; NaN if unknown, and of a set of labels."""
         if not self.probabilities or self.predicted not in self.labels:
             return float("nan")
         return self.probabilities[self.labels.index(self.predicted)]
@@ -141,6 +151,12 @@ class Record:
         """p(target) of each distribution."""
         number = self.labels.index(self.target)
         return tuple(distribution[number] for distribution in distributions)
+
+    def decided(self, distributions: Sequence[FloatTuple]) -> Distributions:
+        """What the label is decided by: the distributions; of sets, those of having the target or not."""
+        if not self.multi_label:
+            return tuple(distributions)
+        return tuple((p, 1 - p) for p in self.of_target(distributions))
 
     def drawn(self, number: int) -> Record:
         """The record of one random draw, as if its scores were the system's."""

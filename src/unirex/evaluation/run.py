@@ -57,6 +57,11 @@ class Results:
         return self.summary.rows
 
     @property
+    def confusion(self) -> list[list[int]] | None:
+        """Texts by gold label (row) and predicted label (column), in the order of `labels`; see `Summary`."""
+        return self.summary.confusion
+
+    @property
     def floor(self) -> tuple[tuple[Record, ...], ...]:
         """The records of random scores, one tuple per draw."""
         draws = len(self.records[0].draws) if self.records else 0
@@ -173,6 +178,8 @@ def evaluated(
         system.check_budgets(budgets)
     if target not in TARGETS:
         raise unknown("target", target, TARGETS)
+    if target == "gold" and system.multi_label:
+        raise UserError("target gold: a text may have several gold labels or none; follow the predicted one.")
 
     def answer(window: Sequence[Example], encoded: Sequence[Encoded], batch: Batch) -> Iterator[Record]:
         followed = batch.labels if target == "gold" else None

@@ -16,10 +16,12 @@ from unirex.files import write_file
 from unirex.metrics import performance
 from unirex.metrics.paired import mean_std
 from unirex.metrics.registry import BY_REMOVAL, HEADLINE, PROBED
+from unirex.report.grid import Cell, Grid, Head
 from unirex.report.notes import collapse_warning, completeness_note, select_predict_note
 from unirex.report.table import table
 
 FLOOR = "random scores"
+SHOWN_CLASSES = 10  # most labels with a table of their own
 NEARLY_NOTHING = 0.005  # of the tokens: as good as none
 
 
@@ -59,7 +61,7 @@ class Summary:
                 "predicts_from": "rationale" if record.select_predict else "text",
             }
             self.floor = [Tally(self.labels) for _ in record.draws]
-        if record.target != record.predicted:
+        if record.follows_gold:
             self.seen["target"] = "gold"
         if record.select_predict:
             # It reads the tokens of its largest rationale.
@@ -130,13 +132,40 @@ class Summary:
     def table(self) -> str:
         """The three desiderata as text, with intervals and notes; then further removals and probes."""
         rows = self.rows
-        shown = [name for name in HEADLINE if any(name in row for row in rows.values())]
+        leading = self.columns.tally.leading
+        named = [leading, *(name for name in HEADLINE if name != leading)]
+        shown = [name for name in named if any(name in row for row in rows.values())]
         intervals = {self.name: self.intervals} if self.intervals else None
         main = table(rows, shown, intervals, notes=self.notes, warnings=self.warnings)
         removals, probed = self.removals(), [name for name in PROBED if name in self.metrics]
         others = [table(removals)] if len(removals) > 1 else []
         others += [table(rows, columns=probed)] if probed else []
+        others += [self.class_grid().text()] if 0 < len(self.classes()) <= SHOWN_CLASSES else []
         return "\n\n".join([main, *others])
+
+    def class_grid(self) -> Grid:
+        """For each label its texts, how well it is found, and how often each label was predicted for it."""
+        measures = {"precision": "Precision", "recall": "Recall", "f1": "F1"}
+        found, confusion = self.classes(), self.confusion
+        heads = [Head("Label"), Head("Texts"), *map(Head, measures.values())]
+        if confusion is not None:
+            heads += [Head(f"→ {row['label']}", f"predicted {row['label']}") for row in found]
+        body = []
+        for number, row in enumerate(found):
+            shares = [f"{100 * row[name]:.1f}" for name in measures]
+            predicted = [] if confusion is None else map(str, confusion[number])
+            body.append(
+                [Cell(text) for text in (str(row["label"]), str(row["support"]), *shares, *predicted)]
+            )
+        return Grid(heads, body)
+
+    @property
+    def confusion(self) -> list[list[int]] | None:
+        """Texts by gold label (row) and predicted label (column); None for choices and sets of labels."""
+        tally = self.columns.tally
+        if not tally.confusion or tally.multi_label or self.labels is None:
+            return None
+        return performance.confusion_matrix_of(tally.confusion, self.labels)
 
     def removals(self) -> dict[str, dict[str, float]]:
         """Faithfulness by removal: the one training used, the main one, and one held out from both."""
@@ -163,7 +192,9 @@ class Summary:
                 name: _null_for_nan({"mean": mean, "std": std})
                 for name, (mean, std) in self.floor_metrics.items()
             },
+            "leading": self.columns.tally.leading if self.columns.tally.confusion else None,
             "classes": self.classes(),
+            "confusion": self.confusion,
             "collapsed": None if self.collapse is None else self.collapse.label,
             "settings": {**self.facts, **self.seen},
         }

@@ -7,10 +7,11 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from math import isnan
+from typing import Any
 
 import numpy as np
 
-from unirex.data.example import Label
+from unirex.data.example import Answer, Label, leading_metric
 from unirex.evaluation.records import Record
 from unirex.evaluation.values import Values, example_values
 from unirex.metrics import performance
@@ -89,8 +90,21 @@ class Tally:
 
     def f1_metrics(self) -> dict[str, Callable[..., float]]:
         """The metrics that are computed from `confusion`: the binary one only if there are two labels."""
-        two = self.labels is not None and len(self.labels) == 2
+        two = self.labels is not None and len(self.labels) == 2 and not self.multi_label
         return {name: f1 for name, f1 in performance.FROM_CONFUSION.items() if two or name != "binary_f1"}
+
+    @property
+    def multi_label(self) -> bool:
+        """Whether texts have sets of labels."""
+        return any(isinstance(gold, tuple) for _, gold in self.confusion)
+
+    @property
+    def leading(self) -> str:
+        """The performance metric that says most: see `leading_metric`."""
+        counts: Counter[Any] = Counter()
+        for (_, gold), times in self.confusion.items():
+            counts[gold] += times
+        return leading_metric(counts)
 
     @property
     def collapse(self) -> performance.Collapse | None:
@@ -108,8 +122,8 @@ class MetricColumns:
     name: str
     given: Sequence[Label] | None = None  # labels; None: as the records say
     ids: list[str] = field(default_factory=list)
-    predicted: list[Label | None] = field(default_factory=list)
-    gold: list[Label | None] = field(default_factory=list)
+    predicted: list[Answer | None] = field(default_factory=list)
+    gold: list[Answer | None] = field(default_factory=list)
     tally: Tally = field(init=False)
     _values: dict[str, array[float]] = field(default_factory=dict)
     _confidence: array[float] = field(default_factory=lambda: array("d"))

@@ -43,7 +43,7 @@ def example_values(record: Record) -> Values:
 
 
 def performance_values(record: Record) -> Values:
-    """Whether the label is right."""
+    """Whether the label is right; of a set of labels, whether all are."""
     if record.predicted is None or record.label is None:
         return {}
     return {"accuracy": float(record.predicted == record.label)}
@@ -93,9 +93,12 @@ def probe_values(record: Record) -> Values:
         return {}
     found = {}
     if probes.first is not None:
-        found["decision_flip_first"] = first_token_flips(record.probabilities, probes.first)
+        found["decision_flip_first"] = first_token_flips(
+            *record.decided([record.probabilities, probes.first])
+        )
     if probes.deletion:
-        found["decision_flip_fraction"] = flip_fraction(record.probabilities, probes.deletion)
+        whole, *parts = record.decided([record.probabilities, *probes.deletion])
+        found["decision_flip_fraction"] = flip_fraction(whole, parts)
         found["deletion_auc"] = deletion_auc(record.full, record.of_target(probes.deletion))
     if probes.insertion and probes.empty is not None:
         (empty,) = record.of_target([probes.empty])

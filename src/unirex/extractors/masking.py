@@ -66,7 +66,7 @@ class Masking(nn.Module):
         if self.target == "logit":
             values = logits
         elif full.batch.example is None:
-            values = logits.softmax(-1)
+            values = full.task.labelling.probabilities(logits)
         else:
             values = (logits - others(full)).sigmoid()
         return values.gather(-1, target.expand(values.shape[:-1])[..., None]).squeeze(-1)

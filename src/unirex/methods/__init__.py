@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING, Any
 from unirex.config import Config
 from unirex.errors import UserError
 from unirex.files import locked, new_folder
-from unirex.methods.building import balanced_weights, build_system, check_method, check_trainable
+from unirex.methods.building import (
+    balanced_weights,
+    build_system,
+    check_method,
+    check_multi_label,
+    check_trainable,
+)
 from unirex.methods.catalogue import method_diff, method_names, method_settings, resolve
 
 if TYPE_CHECKING:
@@ -68,6 +74,7 @@ def fit(
     check_method(method, resolved)
     data = as_splits(data, dev=dev, test=test, columns=columns)
     check_trainable(data, resolved)
+    check_multi_label(method, data, resolved)
     if resolved.class_weights == "balanced":
         resolved = replace(resolved, class_weights=balanced_weights(data))
     if resume and force:

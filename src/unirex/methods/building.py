@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from unirex.config import Config, Fresh
-from unirex.data.example import Layout, Splits
+from unirex.data.example import Layout, Splits, answer_labels
 from unirex.errors import UserError
 from unirex.extractors import POST_HOC, extractor_name, option_names
 from unirex.methods.catalogue import family
@@ -51,9 +51,16 @@ OBJECTIVE_EXTRACTORS = {  # objectives that only one extractor can learn from
 
 
 def balanced_weights(data: Splits) -> tuple[float, ...]:
-    """A weight for each label, inverse to how often it is in train; their mean over the texts is 1."""
-    counts, labels = Counter(example.label for example in data["train"]), data.info.labels
-    return tuple(len(data["train"]) / (len(labels) * max(counts[label], 1)) for label in labels)
+    """A weight for each label, inverse to how often it is in train; their mean over the texts is 1.
+
+    Of multi-label data: how many texts without the label there are for each text that has it.
+    """
+    texts, labels = len(data["train"]), data.info.labels
+    answers = (example.label for example in data["train"] if example.label is not None)
+    counts = Counter(label for answer in answers for label in answer_labels(answer))
+    if data.info.multi_label:
+        return tuple(max(texts - counts[label], 1) / max(counts[label], 1) for label in labels)
+    return tuple(texts / (len(labels) * max(counts[label], 1)) for label in labels)
 
 
 def build_system(method: str, data: Splits, config: Config, *, learns: bool = True) -> System:
@@ -68,7 +75,13 @@ def build_system(method: str, data: Splits, config: Config, *, learns: bool = Tr
     from unirex.system import System
 
     torch.manual_seed(config.seed)
-    model = RationaleModel.from_encoder(config, data.info.labels, layout=Layout.of(data), method=method)
+    model = RationaleModel.from_encoder(
+        config,
+        data.info.labels,
+        layout=Layout.of(data),
+        multi_label=data.info.multi_label,
+        method=method,
+    )
     if learns:
         check_learns(model, config)
     return System(model, load_pretrained(config.encoder, kind="tokenizer"))
@@ -111,6 +124,19 @@ def check_trainable(data: Splits, config: Config) -> None:
         raise UserError(f"class_weights: {given} weights for {len(labels)} labels {labels}.")
     check_gold(data, config)
     check_objectives(config)
+
+
+def check_multi_label(method: str, data: Splits, config: Config) -> None:
+    """Refuse what has no meaning where a text has a set of labels."""
+    if not data.info.multi_label:
+        return
+    if config.training.metric == "binary_f1":
+        raise UserError("training.metric binary_f1: it is of one label of two; use macro_f1 or micro_f1.")
+    if family(method) == "fresh" and not config.objectives.plausibility.weight:
+        raise UserError(
+            f"{method} predicts from the reasons for one label, but texts of '{data.info.name}' have sets; "
+            "use fresh-p, whose rationales are what people marked, or a method such as slm-fp."
+        )
 
 
 def check_gold(data: Splits, config: Config) -> None:

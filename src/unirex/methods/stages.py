@@ -49,6 +49,7 @@ COMMON = (  # settings that all stages of a run share
     "rationale_segments",
     "separators",
     "class_weights",
+    "label_threshold",
     "training",
     "seed",
 )

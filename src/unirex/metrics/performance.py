@@ -1,6 +1,7 @@
 """Task performance: how often the task model is right.
 
-All functions take labels of any hashable type, predictions first. Higher is better for every one of them.
+All functions take labels of any hashable type, predictions first. A tuple is a set of labels, where texts
+have any number of them. Higher is better for every one of them.
 Each is computed from counts of (predicted, gold) pairs, so that a stream of any length can be scored as it
 passes: with such counts at hand, call the function that ends in `_of`.
 """
@@ -10,8 +11,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-Confusion = Mapping[tuple[Hashable, Hashable], int]  # (predicted, gold) → how often
+from unirex.data.example import answer_labels
+
+Confusion = Mapping[tuple[Any, Any], int]  # (predicted, gold) → how often
 
 COLLAPSED = 0.99  # one label for this share of the texts: the classifier hardly looks at them
 FEWEST = 10  # texts; of fewer, one label for all may be luck
@@ -21,7 +25,7 @@ FEWEST = 10  # texts; of fewer, one label for all may be luck
 class Collapse:
     """The one answer that a classifier gives to all texts, or nearly all."""
 
-    label: Hashable
+    label: Any
     share: float  # of the texts that get it
 
 
@@ -38,8 +42,12 @@ class ClassRow:
 def accuracy(predicted: Sequence[Hashable], gold: Sequence[Hashable]) -> float:
     """The share of texts given the right label (higher is better; NaN for no texts at all).
 
+    Of sets of labels, the share of texts given all of theirs and no other: subset accuracy.
+
     >>> accuracy(["pos", "neg", "pos", "pos"], ["pos", "neg", "neg", "pos"])  # 3 of 4
     0.75
+    >>> accuracy([("a",), ("a", "b")], [("a", "b"), ("a", "b")])
+    0.5
     """
     return accuracy_of(_confusion(predicted, gold))
 
@@ -59,6 +67,8 @@ def macro_f1(
 
     >>> macro_f1(["a", "a", "b"], ["a", "b", "b"])  # F1(a) = 2·1/(2+1) = 2/3, F1(b) = 2·1/(1+2) = 2/3
     0.6666666666666666
+    >>> macro_f1([("a",), ("a", "b"), ()], [("a", "b"), ("a",), ()])  # F1(a) = 1, F1(b) = 0
+    0.5
     """
     return macro_f1_of(_confusion(predicted, gold), labels=labels)
 
@@ -75,7 +85,8 @@ def micro_f1(
     """How well the labels are found, every text counting the same (higher is better; NaN for no texts).
 
     F1 of the hits, guesses and occurrences of all `labels` together. Over all labels that occur it equals
-    accuracy; it says something else only of some of them, such as all but "none".
+    accuracy where a text has one label; it says something else of some of them, such as all but "none", and
+    of sets of labels.
 
     >>> micro_f1(["a", "a", "none"], ["a", "b", "b"], labels=["a", "b"])  # 2·1 / (2 guesses + 3 occurrences)
     0.4
@@ -152,6 +163,15 @@ def class_report_of(counts: Confusion, labels: Sequence[Hashable] | None = None)
     return report
 
 
+def confusion_matrix_of(counts: Confusion, labels: Sequence[Hashable]) -> list[list[int]]:
+    """How often each label (row) was given each label (column); only where a text has one label.
+
+    >>> confusion_matrix_of({("a", "a"): 5, ("a", "b"): 2, ("b", "b"): 3}, ["a", "b"])
+    [[5, 0], [2, 3]]
+    """
+    return [[counts.get((predicted, gold), 0) for predicted in labels] for gold in labels]
+
+
 def collapse_of(counts: Confusion) -> Collapse | None:
     """Whether a classifier has collapsed to a constant: one answer to all texts, though they differ.
 
@@ -164,7 +184,13 @@ def collapse_of(counts: Confusion) -> Collapse | None:
     >>> collapse_of({("neg", "neg"): 12, ("pos", "pos"): 8})
     """
     texts = sum(counts.values())
-    _, guesses, occurrences = _label_counts(counts)
+    guesses, occurrences = (
+        Counter[Hashable](),
+        Counter[Hashable](),
+    )  # of whole answers: sets are not taken apart
+    for (predicted, gold), times in counts.items():
+        guesses[predicted] += times
+        occurrences[gold] += times
     if texts < FEWEST or len(+occurrences) < 2:
         return None
     label, times = guesses.most_common(1)[0]
@@ -205,10 +231,12 @@ def _label_counts(counts: Confusion) -> tuple[Counter[Hashable], Counter[Hashabl
     guesses: Counter[Hashable] = Counter()
     occurrences: Counter[Hashable] = Counter()
     for (predicted, gold), times in counts.items():
-        if predicted == gold:
-            hits[gold] += times
-        guesses[predicted] += times
-        occurrences[gold] += times
+        given, right = answer_labels(predicted), answer_labels(gold)
+        for label in given:
+            guesses[label] += times
+            hits[label] += times * (label in right)
+        for label in right:
+            occurrences[label] += times
     return hits, guesses, occurrences
 
 
@@ -216,8 +244,8 @@ def _counted_labels(counts: Confusion, labels: Sequence[Hashable] | None) -> lis
     """These labels, or those of either side, smallest first; mixed types are ordered by type, then text."""
     if labels is not None:
         return list(labels)
-    occurring = {label for pair in counts for label in pair}
+    occurring: set[Any] = {label for pair in counts for answer in pair for label in answer_labels(answer)}
     try:
-        return sorted(occurring)  # type: ignore[type-var]
+        return sorted(occurring)
     except TypeError:
         return sorted(occurring, key=lambda label: (type(label).__name__, str(label)))

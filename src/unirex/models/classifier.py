@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from unirex.encoding.batch import Batch
 from unirex.encoding.sequence import Frame
 from unirex.errors import UserError
+from unirex.models.labelling import Labelling, OneLabel
 from unirex.models.task import TaskModel, full_attention_limit, position_offset
 
 
@@ -26,15 +27,24 @@ class Classifier(TaskModel):
         types: whether token types tell the second text of a pair from the first.
         window: the most tokens it reads at once.
         stride: as in `TaskModel`.
+        labelling: as in `TaskModel`.
     """
 
     def __init__(
-        self, classifier: Any, *, frame: Frame, types: bool, window: int = 1 << 30, stride: int | None = None
+        self,
+        classifier: Any,
+        *,
+        frame: Frame,
+        types: bool,
+        window: int = 1 << 30,
+        stride: int | None = None,
+        labelling: Labelling | None = None,
     ) -> None:
         nn.Module.__init__(self)  # not TaskModel's: pooling and head are the classifier's own
         self.classifier = classifier
         self.frame, self.types = frame, types
         self.window, self.stride = window, stride
+        self.labelling = labelling or OneLabel()
 
     @property
     def encoder(self) -> Any:

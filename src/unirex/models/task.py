@@ -14,6 +14,7 @@ from torch.nn import functional as F
 from unirex.encoding.batch import Batch
 from unirex.errors import UserError, unknown
 from unirex.models.heads import build_head
+from unirex.models.labelling import Labelling, OneLabel
 from unirex.models.plan import Plan, device_limits, plan
 from unirex.models.windows import Windows, split
 
@@ -30,12 +31,21 @@ class TaskModel(nn.Module):
         classes: logits per sequence; 1 where the answer is one of several choices.
         window: the most tokens the encoder reads at once.
         stride: how far windows over a longer text are apart; see `windows.split`.
+        labelling: what its logits mean; None: one label for each text.
     """
 
     encoder: Any
+    labelling: Labelling
 
     def __init__(
-        self, encoder: Any, *, pooling: str, classes: int, window: int = 1 << 30, stride: int | None = None
+        self,
+        encoder: Any,
+        *,
+        pooling: str,
+        classes: int,
+        window: int = 1 << 30,
+        stride: int | None = None,
+        labelling: Labelling | None = None,
     ) -> None:
         super().__init__()
         if pooling not in POOLINGS:
@@ -43,6 +53,7 @@ class TaskModel(nn.Module):
         self.encoder = encoder
         self.pooling = pooling
         self.window, self.stride = window, stride
+        self.labelling = labelling or OneLabel()
         self.head = build_head("linear", encoder.config.hidden_size, classes)
 
     def windows(self, batch: Batch) -> Windows | None:

@@ -16,6 +16,7 @@ from unirex.encoding.sequence import Frame
 from unirex.errors import UserError, one_line
 from unirex.models.classifier import Classifier
 from unirex.models.encoders import SAFE, align_weights, check_files, check_finite, quiet_transformers
+from unirex.models.labelling import build_labelling
 from unirex.models.task import longest_input
 
 SAMPLES = (("a film",), ("a film about people", "it is not long"))  # a text and a pair, of unlike length
@@ -53,7 +54,11 @@ def wrap_classifier(place: str, *, labels: Sequence[Label] | None = None) -> Wra
     config._name_or_path = name  # not its path on this machine
     length = read_length(encoder, tokenizer)
     task = Classifier(
-        classifier, frame=Frame.of(tokenizer), types=has_token_types(config, tokenizer), window=length
+        classifier,
+        frame=Frame.of(tokenizer),
+        types=has_token_types(config, tokenizer),
+        window=length,
+        labelling=build_labelling(config.problem_type),
     )
     names = class_names(place, config, labels)
     with quiet_transformers():
@@ -85,17 +90,14 @@ def load_classifier(place: str) -> tuple[Any, Any]:
 
 
 def check_task(place: str, config: Any) -> None:
-    """Refuse models that are no classifiers with one label out of several."""
+    """Refuse models that are no classifiers."""
     made = config.architectures or []
     if made and not any(name.endswith("ForSequenceClassification") for name in made):
         raise UserError(
             f"{place}: not a unirex system, nor a classifier: a {made[0]} has no classification head, and a "
             f"new one would be random; train a system on it: unirex train --encoder {place}"
         )
-    kind = config.problem_type
-    if kind == "multi_label_classification":
-        raise UserError(f"{place}: gives several labels at once (multi-label); only one label is explained.")
-    if kind == "regression" or config.num_labels < 2:
+    if config.problem_type == "regression" or config.num_labels < 2:
         raise UserError(f"{place}: gives a number, not a label (regression); only classifiers are explained.")
     if config.is_encoder_decoder:
         raise UserError(

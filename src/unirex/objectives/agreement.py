@@ -28,7 +28,8 @@ class Agreement:
     def __call__(self, step: Step) -> Tensor:
         """Loss [B]."""
         require(step, "soft_logits", objective="agreement", extractor="a2r")
-        return self.distance(step.kept_logits, step.soft_logits).mean(0)
+        decisions = step.labelling.decisions
+        return self.distance(decisions(step.kept_logits), decisions(step.soft_logits)).sum(-1).mean(0)
 
     def distance(self, hard: Tensor, soft: Tensor) -> Tensor:
         """The divergence between two sets of logits: [..., C] to [...]."""

@@ -25,4 +25,4 @@ class SoftTask:
     def __call__(self, step: Step) -> Tensor:
         """Loss [B]."""
         require(step, "soft_logits", objective="soft_task", extractor="a2r")
-        return step.cross_entropy(step.soft_logits)
+        return step.answer_loss(step.soft_logits)

@@ -43,7 +43,8 @@ class Sufficiency:
         if step.progress < self.warmup:
             return step.full_loss * 0
         if self.criterion == "kl":
-            return self.divergence(step.kept_logits, step.full.logits).mean(0)
+            decisions = step.labelling.decisions
+            return self.divergence(decisions(step.kept_logits), decisions(step.full.logits)).sum(-1).mean(0)
         return self.penalty(step.kept_loss - step.full_loss).mean(0)
 
     def penalty(self, difference: Tensor) -> Tensor:

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from unirex.data.check import Repeats
-from unirex.data.example import Example, Label, choice_label
+from unirex.data.example import Example, Label, answer_name, choice_label
 from unirex.data.statistics import Lengths, SplitStatistics, Statistics
 from unirex.metrics.agreement import Agreement
 from unirex.printable import printable, printable_lines
@@ -52,7 +52,7 @@ def example_page(examples: Sequence[Example], *, title: str) -> str:
 def render_example(example: Example) -> RenderableType:
     """An example as a panel: gold in italics and colour, and again in plain words."""
     title = Text.assemble(
-        (printable("no label" if example.label is None else str(example.label)), "bold"),
+        (printable("not labelled" if example.label is None else answer_name(example.label)), "bold"),
         (f" · {printable(example.id)}", "dim"),
     )
     parts: list[RenderableType] = [terminal_text(example_pieces(example)), Text()]
@@ -80,7 +80,7 @@ def _card(number: int, example: Example) -> Html:
     name = element("span", example.id, class_="id")
     parts = [element("h2", f"Example {number}", name, class_="card-title")]
     if example.label is not None and example.choices is None:
-        parts.append(element("p", *gold_label(str(example.label)), class_="verdict"))
+        parts.append(element("p", *gold_label(answer_name(example.label)), class_="verdict"))
     parts.append(passage(example_pieces(example)))
     if example.choices is not None:
         items = []

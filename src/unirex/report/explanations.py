@@ -11,7 +11,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from unirex.data.example import Label, choice_label
+from unirex.data.example import Answer, Label, answer_labels, answer_name, choice_label
 from unirex.explanation import Explanation
 from unirex.printable import printable
 from unirex.report.marked_text import (
@@ -51,7 +51,7 @@ def render(explanation: Explanation) -> RenderableType:
     bars = Table.grid(padding=(0, 1))
     for label, probability in _ranked(explanation):
         name = Text(printable(_named(explanation, label)))
-        bar = Text("█" * round(BAR * probability), style="cyan" if label == explanation.label else "dim")
+        bar = Text("█" * round(BAR * probability), style="cyan" if _given(explanation, label) else "dim")
         bars.add_row(name, bar, Text(percent(probability), justify="right"))
     parts: list[RenderableType] = [terminal_text(_marked(explanation)), Text(), bars]
     words = word_list(
@@ -107,7 +107,7 @@ def _bars(explanation: Explanation) -> Html:
         track = element("span", fill, class_="track", aria_hidden="true")
         value = element("span", percent(probability), class_="value")
         row = (element("dt", _named(explanation, label), dir="auto"), element("dd", track, value))
-        rows.append(element("div", *row, class_="predicted" if label == explanation.label else None))
+        rows.append(element("div", *row, class_="predicted" if _given(explanation, label) else None))
     left = len(explanation.probabilities) - len(rows)
     if left:
         rows.append(element("div", element("dt", f"{left} more", class_="muted"), element("dd")))
@@ -166,12 +166,17 @@ def _ranked(explanation: Explanation) -> list[tuple[Label, float]]:
     return sorted(pairs, key=lambda pair: -pair[1])[:SHOWN_LABELS]
 
 
-def _named(explanation: Explanation, label: Label) -> str:
-    """A label as people know it: the letter of a choice with the text it stands for."""
+def _given(explanation: Explanation, label: Label) -> bool:
+    """Whether a label is predicted."""
+    return label in answer_labels(explanation.label)
+
+
+def _named(explanation: Explanation, label: Answer) -> str:
+    """A label as people know it: the letter of a choice with the text it stands for, a set label by label."""
     for number, choice in enumerate(explanation.choices or ()):
         if choice_label(number) == str(label):
             return f"{label} · {choice}"
-    return str(label)
+    return answer_name(label)
 
 
 def _budget(explanation: Explanation) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from unirex.data.example import answer_name
 from unirex.metrics.performance import Collapse
 
 SELECTS, COLLAPSES = "†", "‡"  # footnotes: predicts from its rationale alone; gives one answer to all
@@ -29,9 +30,9 @@ def constant_answer(collapse: Collapse) -> str:
     "'B' to more than 99.9 % of the texts"
     """
     if collapse.share == 1:
-        return f"'{collapse.label}' to every text"
+        return f"'{answer_name(collapse.label)}' to every text"
     share = "more than 99.9" if collapse.share > 0.999 else f"{100 * collapse.share:.1f}"
-    return f"'{collapse.label}' to {share} % of the texts"
+    return f"'{answer_name(collapse.label)}' to {share} % of the texts"
 
 
 def completeness_note(error: float) -> str:

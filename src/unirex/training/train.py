@@ -21,7 +21,7 @@ from torch import Tensor
 from torch.utils.data import DataLoader
 
 from unirex.config import Config
-from unirex.data.example import Example, Splits
+from unirex.data.example import AnswerNumbers, Example, Splits
 from unirex.encoding.batch import Batch, collate
 from unirex.encoding.batching import TOKENS, by_length, training_batches
 from unirex.encoding.encode import TextEncoder, warn_truncated
@@ -208,7 +208,7 @@ class Learner(pl.LightningModule):
     def __init__(self, model: RationaleModel, config: Config, metric: str, learning_rate: float) -> None:
         super().__init__()
         self.model, self.settings, self.metric, self.learning_rate = model, config, metric, learning_rate
-        self.answers: list[tuple[int, int]] = []
+        self.answers: list[tuple[AnswerNumbers, AnswerNumbers]] = []  # gold, predicted
 
     def on_train_batch_start(self, batch: Any, batch_idx: int) -> None:  # noqa: D102
         # At every batch, as Lightning sets all modules to training mode by itself.
@@ -225,7 +225,8 @@ class Learner(pl.LightningModule):
 
     def validation_step(self, batch: dict[str, Tensor], batch_idx: int) -> None:  # noqa: D102
         step = self.model.step(Batch(**batch))
-        self.answers += zip(batch["labels"].tolist(), step.logits.argmax(-1).tolist(), strict=True)
+        gold, predicted = step.labelling.numbers(batch["labels"]), step.labelling.predicted(step.logits)
+        self.answers += zip(gold, predicted, strict=True)
         if self.model.config.rationale_selector == "threshold":  # rationales of any size: log their size
             self.log("selected", 100 * step.masks[0].sum() / step.batch.selectable.sum())
 

@@ -6,13 +6,22 @@ format, `read_eraser` the datasets of the benchmark, each with its own way to co
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from reprlib import repr as short
 
-from unirex.data.example import SPLIT_NAMES, CharSpan, DatasetInfo, Example, Rationale, Splits
+from unirex.data.example import (
+    SPLIT_NAMES,
+    CharSpan,
+    DatasetInfo,
+    Example,
+    Rationale,
+    Splits,
+    leading_metric,
+)
 from unirex.data.formats.eraser_files import Annotation, Document, Documents, Evidence, read_annotations
 from unirex.data.rationales import merge
 from unirex.data.split import SPLIT_ALIASES, carve_dev
@@ -46,9 +55,11 @@ def load(folder: Path, *, seed: int = 0, query: bool = True) -> Splits:
     counts = {len(annotation.docids) for annotation in chain(*annotations.values())}
     queries = [annotation.query for annotation in chain(*annotations.values())] if query else []
     compose = _UniformComposer(counts.pop() if len(counts) == 1 else 1, any(map(str.strip, queries)))
+    labels = Counter(annotation.label for annotation in annotations["train"])
     info = DatasetInfo(
         folder.resolve().name,
-        label_order(annotation.label for annotation in annotations["train"]),
+        label_order(labels),
+        metric=leading_metric(labels),
         task="segments" if compose.documents + compose.query > 1 else "text",
         rationale_segments=tuple(range(compose.documents)) if compose.query else None,
         groups="evidence",

@@ -24,6 +24,7 @@ from unirex.data.formats.table import (
     check_columns,
     column_names,
     decided,
+    label_columns,
     optional,
     read_example,
 )
@@ -141,7 +142,7 @@ def _used_columns(source: str | Path, data: Dataset, columns: Columns) -> list[s
     """The columns to read; others may be images or audio, which are slow to decode."""
     present = data.column_names
     texts = column_names(columns.text, present)
-    labels = column_names(columns.label, present)
+    labels = label_columns(columns, present)
     for name in (*texts, *labels):
         if name not in present:
             raise UserError(f"{source}: {unknown('column', name, present)}")

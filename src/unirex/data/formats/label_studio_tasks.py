@@ -8,7 +8,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import quoteattr
 
-from unirex.data.example import Example, Label, Rationale
+from unirex.data.example import Answer, Example, Label, Rationale, answer_labels
 from unirex.errors import UserError
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def _task(
             for segment in range(len(texts))
         )
         result = _result(explanation.label, predicted, texts, f"t{number}-p")
-        score = explanation.probabilities[explanation.label]
+        score = explanation.probabilities[explanation.explained]
         task["predictions"] = [{"model_version": model_version, "score": score, "result": result}]
     return task
 
@@ -126,13 +126,13 @@ def _texts(example: Example, segments: Sequence[str]) -> dict[str, str]:
 
 
 def _result(
-    label: Label | None, marking: Rationale | None, texts: Mapping[str, str], prefix: str
+    label: Answer | None, marking: Rationale | None, texts: Mapping[str, str], prefix: str
 ) -> list[JsonDict]:
     """The class and the marks as results, with ids that are unique in the whole import."""
     first = next(iter(texts))
     regions: list[tuple[str, str, str, JsonDict]] = []
     if label is not None:
-        regions.append((CHOOSING, first, "choices", {"choices": [str(label)]}))
+        regions.append((CHOOSING, first, "choices", {"choices": [*map(str, answer_labels(label))]}))
     for (name, text), spans in zip(texts.items(), marking or repeat(()), strict=False):
         for start, end in spans:
             value = {"start": start, "end": end, "text": text[start:end], "labels": [MARKING]}

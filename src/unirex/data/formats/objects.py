@@ -128,14 +128,21 @@ def _plain_row(row: Mapping[Any, Any]) -> dict[str, object]:
 
 def named_rows(dataset: Any) -> Iterator[dict[str, object]]:
     """The rows of a Hugging Face dataset, with the names of classes for their numbers."""
-    classes = {name: kind.names for name, kind in dataset.features.items() if hasattr(kind, "int2str")}
+    # A list of classes has the class as its `feature`.
+    kinds = {name: getattr(kind, "feature", kind) for name, kind in dataset.features.items()}
+    classes = {name: kind.names for name, kind in kinds.items() if hasattr(kind, "int2str")}
     # Without format: a dataset may be set to give NumPy arrays or torch tensors.
     for row in dataset.with_format(None):
         for column in classes.keys() & row.keys():
-            number, names = row[column], classes[column]
-            # -1 stands for a label that is not published.
-            row[column] = names[number] if isinstance(number, int) and 0 <= number < len(names) else None
+            value, names = row[column], classes[column]
+            listed = isinstance(value, list)
+            row[column] = [_class_name(one, names) for one in value] if listed else _class_name(value, names)
         yield row
+
+
+def _class_name(number: object, names: Sequence[str]) -> str | None:
+    """The name of a class; -1 stands for a label that is not published."""
+    return names[number] if isinstance(number, int) and 0 <= number < len(names) else None
 
 
 def examples_of(source: Any, columns: Mapping[str, str] | None = None) -> Iterable[Example]:

@@ -12,7 +12,7 @@ from reprlib import repr as short
 from typing import Any, BinaryIO
 
 from unirex.data.annotators import AnnotatorAnswer, Consensus, agree, check_aggregation
-from unirex.data.example import SPLIT_NAMES, Example, Label, Rationale, choice_label
+from unirex.data.example import SPLIT_NAMES, Answer, Example, Label, Rationale, choice_label, label_set
 from unirex.data.rationales import (
     TAG,
     Marks,
@@ -26,9 +26,9 @@ from unirex.data.rationales import (
 from unirex.data.rows import READERS, TABLES, TableRow, read_rows, stream_rows
 from unirex.data.split import SPLIT_ALIASES, split_name
 from unirex.data.validate import (
+    check_answer,
     check_file,
     check_ids,
-    check_label,
     check_labels,
     check_text,
     check_unicode,
@@ -52,12 +52,14 @@ class Columns:
     `text` may name several columns, which become the segments in that order: "premise,hypothesis". So may
     `rationale`, one for each segment, or for a single text one for each person who marked it; `label` may
     name a column for each person too, or the column of the marks: then the classes are `marked` and
-    `unmarked`. `choices` holds lists of texts to choose from, `groups` lists of the
-    rationales that `rationale` merges, as character spans.
+    `unmarked`. A list in a label column is a set of labels; `labels` may name a column of 0s and 1s for each
+    label instead, and is also read where there is no `label`. `choices` holds lists of texts to choose from,
+    `groups` lists of the rationales that `rationale` merges, as character spans.
     """
 
     text: str = "text"
     label: str = "label"
+    labels: str = "labels"
     rationale: str = "rationale"
     id: str = "id"
     split: str = "split"
@@ -305,6 +307,18 @@ def column_names(given: str, present: Collection[str]) -> tuple[str, ...]:
     return parts
 
 
+def label_columns(columns: Columns, present: Collection[str]) -> tuple[str, ...]:
+    """The columns that hold the label: `labels` if the user names them or there is no `label`, else `label`.
+
+    >>> label_columns(Columns(), ["text", "labels"]), label_columns(Columns(labels="toxic,insult"), ["label"])
+    (('labels',), ('toxic', 'insult'))
+    """
+    default = Columns()
+    unnamed = columns.label == default.label and columns.label not in present and columns.labels in present
+    names_sets = columns.labels != default.labels or unnamed
+    return column_names(columns.labels if names_sets and columns.labels else columns.label, present)
+
+
 def required(row: TableRow, column: str) -> object:
     """The value of a column that must be present."""
     if column not in row:
@@ -352,18 +366,20 @@ def read_example(row: TableRow, reading: Reading, *, default_id: str, place: str
     )
 
 
-def _votes(row: TableRow, reading: Reading, choices: Sequence[str] | None) -> list[Label]:
+def _votes(row: TableRow, reading: Reading, choices: Sequence[str] | None) -> list[Answer]:
     """The label of a row, or what several people said, each in a column."""
     columns = reading.columns
-    names = column_names(columns.label, row)
+    names = label_columns(columns, row)
     if not reading.labelled and all(optional(row, name) is None for name in names):
         return []
-    if columns.label == Columns().label and columns.label not in row:
+    if names == (Columns().label,) and columns.label not in row:
         raise UserError(_no_label(row, columns))
-    given = [required(row, name) for name in names]
+    given = {name: required(row, name) for name in names}
+    if len(names) > 1 and columns.labels != Columns().labels:
+        return [label_set(name for name, value in given.items() if _flag(value, name))]
     if len(names) > 1:
-        given = [value for value in given if not is_missing(value)] or [None]
-    labels = [check_label(value, column=columns.label) for value in given]
+        given = {name: value for name, value in given.items() if not is_missing(value)} or {names[0]: None}
+    labels = [check_answer(value, column=name) for name, value in given.items()]
     if choices is None:
         return labels
     return [resolve_choice(label, choices, column=columns.label) for label in labels]
@@ -382,8 +398,17 @@ def _no_label(row: TableRow, columns: Columns) -> str:
     )
 
 
+def _flag(value: object, column: str) -> bool:
+    """Whether a row has the label that its column is named after."""
+    known = {"0": False, "1": True, "0.0": False, "1.0": True, "false": False, "true": True}
+    flag = known.get(str(value).strip().casefold())
+    if flag is None:
+        raise UserError(f"'{column}' must be 0 or 1: whether the text has this label; it is {short(value)}")
+    return flag
+
+
 def _agreed(
-    votes: Sequence[Label],
+    votes: Sequence[Answer],
     marked: Sequence[Rationale],
     reading: Reading,
     segments: Sequence[str],
@@ -480,12 +505,14 @@ def parse_choices(value: object, *, column: str = "choices") -> tuple[str, ...] 
     return tuple(check_text(choice, column=f"{column}[{n}]") for n, choice in enumerate(choices))
 
 
-def resolve_choice(label: Label, choices: Sequence[str], *, column: str = "label") -> str:
+def resolve_choice(label: Answer, choices: Sequence[str], *, column: str = "label") -> str:
     """The letter of the choice that a label means: by its letter, its number from 0, or its text.
 
     >>> [resolve_choice(label, ["yes", "no"]) for label in ("B", 1, "no")]
     ['B', 'B', 'B']
     """
+    if isinstance(label, tuple):
+        raise UserError(f"'{column}' {short(list(label))}: one of the choices is right, so it is no list")
     meant = [number for number, choice in enumerate(choices) if _means(label, number, choice)]
     if len(meant) == 1:
         return choice_label(meant[0])
