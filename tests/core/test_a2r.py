@@ -18,6 +18,7 @@ from unirex.encoding.batch import Batch, collate
 from unirex.encoding.encode import TextEncoder
 from unirex.errors import UserError
 from unirex.extractors.a2r_selector import A2RSelector, soft_attention
+from unirex.models.labelling import OneLabel
 from unirex.models.task import NO_CHOICE, Pass
 from unirex.objectives.agreement import Agreement
 from unirex.objectives.soft_task import SoftTask
@@ -170,10 +171,10 @@ def test_missing_choices_do_not_count(name):
 def test_objectives_average_over_budgets_and_ask_for_a_soft_predictor():
     hard = torch.tensor([[[log(3), 0.0]], [[0.0, 0.0]]])  # [K, B, C]
     soft, extractor = torch.tensor([[0.0, log(3)]]), SimpleNamespace(soft_logits=None)
-    step = SimpleNamespace(kept_logits=hard, soft_logits=soft, extractor=extractor)
+    step = SimpleNamespace(kept_logits=hard, soft_logits=soft, extractor=extractor, labelling=OneLabel())
     each = [distance("js", *pair) for pair in (([log(3), 0.0], [0.0, log(3)]), ([0.0, 0.0], [0.0, log(3)]))]
     torch.testing.assert_close(Agreement(1.0)(step), torch.tensor([sum(each) / 2]))
-    step.cross_entropy = lambda logits: F.cross_entropy(logits, torch.tensor([1]), reduction="none")
+    step.answer_loss = lambda logits: F.cross_entropy(logits, torch.tensor([1]), reduction="none")
     torch.testing.assert_close(SoftTask(1.0)(step), torch.tensor([log(4 / 3)]))
     for objective in (Agreement(1.0), SoftTask(1.0)):
         with pytest.raises(UserError, match="a2r"):

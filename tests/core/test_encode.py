@@ -208,9 +208,9 @@ def test_labels_are_known_by_type():
     labels = (True, 1, "1", 1.0, False, 0)
     encoder = made("wordpiece", labels=labels)
     for index, label in enumerate(labels):
-        assert encoder.label_index(Example("x", ("a",), label)) == index
+        assert encoder.gold(Example("x", ("a",), label)) == index
     with pytest.raises(UserError, match=r"example x: label 'one' is not .*True, 1, '1'"):
-        encoder.label_index(Example("x", ("a",), "one"))
+        encoder.gold(Example("x", ("a",), "one"))
 
 
 def test_a_slow_tokenizer_is_refused():

@@ -11,6 +11,7 @@ from torch.nn import functional as F
 import tiny
 from unirex.encoding.batch import Batch
 from unirex.errors import UserError
+from unirex.models.labelling import OneLabel
 from unirex.objectives import Comprehensiveness, Objectives, Plausibility, Sufficiency, Task
 from unirex.perturb import Perturber
 from unirex.step import Step
@@ -66,7 +67,9 @@ def test_the_margin_is_taken_per_text_and_budget_before_averaging():
 def test_sufficiency_divergence_is_torchs(direction, class_mean):
     generator = torch.Generator().manual_seed(0)
     kept, full = torch.randn(3, 4, 5, generator=generator), torch.randn(4, 5, generator=generator)
-    step = SimpleNamespace(kept_logits=kept, full=SimpleNamespace(logits=full), progress=1.0)
+    step = SimpleNamespace(
+        kept_logits=kept, full=SimpleNamespace(logits=full), progress=1.0, labelling=OneLabel()
+    )
     found = Sufficiency(criterion="kl", direction=direction, class_mean=class_mean)(step)
     logkept, logfull = kept.log_softmax(-1), full.log_softmax(-1).expand(3, 4, 5)
     # kl_div(input, target) is KL(target || input)
@@ -184,7 +187,9 @@ def test_plausibility_is_finite_for_wild_scores(criterion, row, pads):
 def test_divergence_is_finite_for_wild_logits(kept, full):
     for direction in ("rationale-whole", "whole-rationale"):
         left, right = torch.tensor([[kept]], requires_grad=True), torch.tensor([full], requires_grad=True)
-        step = SimpleNamespace(kept_logits=left, full=SimpleNamespace(logits=right), progress=1.0)
+        step = SimpleNamespace(
+            kept_logits=left, full=SimpleNamespace(logits=right), progress=1.0, labelling=OneLabel()
+        )
         found = Sufficiency(criterion="kl", direction=direction)(step)
         found.sum().backward()
         assert found.isfinite().all()
@@ -196,7 +201,8 @@ class FixedPass:
     """A task model that answers from a table."""
 
     def __init__(self, logits):
-        self.logits = logits
+        self.logits, self.batch = logits, SimpleNamespace(labels=None)
+        self.task = SimpleNamespace(labelling=OneLabel())
 
 
 def test_class_weights_count_in_every_term():

@@ -232,7 +232,6 @@ def test_what_was_not_trained_is_not_saved(systems, tmp_path):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"problem_type": "multi_label_classification"}, "multi-label"),
         ({"problem_type": "regression"}, "regression"),
         ({"num_labels": 1}, "regression"),
         ({"id2label": {0: "a", 1: "a"}}, "two classes have one name"),

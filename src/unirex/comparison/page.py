@@ -28,7 +28,9 @@ from unirex.comparison.tables import (
     table_of_runs,
     value_cell,
 )
+from unirex.evaluation.summary import SHOWN_CLASSES
 from unirex.metrics.paired import FEWEST
+from unirex.metrics.performance import confusion_matrix_of
 from unirex.metrics.registry import metric
 from unirex.report.compare_page import Section, compare_page
 from unirex.report.figures import Figure
@@ -156,7 +158,7 @@ def removals_table(comparison: Comparison) -> Grid:
 def _subsets(comparison: Comparison, figures: list[Figure]) -> Iterator[Section]:
     keys = comparison.measured(SUBSET_METRICS)
     scored = [key for key in keys if key != "accuracy"]
-    tables = [classes_table(comparison)]
+    tables = [classes_table(comparison), *confusion_tables(comparison)]
     if keys:
         tables.append(lengths_table(comparison, keys))
     if scored and "accuracy" in keys:
@@ -181,6 +183,20 @@ def classes_table(comparison: Comparison) -> Grid:
     heads = [Head(head_name(method), f"{method.name}_f1", "F1 ↑") for method in comparison.methods]
     head = [Head("Label", "label"), Head("Texts", "texts"), *heads]
     return Grid(head, body, notes=footnotes(comparison.methods))
+
+
+def confusion_tables(comparison: Comparison) -> Iterator[Grid]:
+    """How often each label was predicted for each, by method; nothing for many labels or sets of them."""
+    for method in comparison.methods:
+        labels = method.labels or ()
+        if len(labels) > SHOWN_CLASSES or any(isinstance(gold, tuple) for _, gold in method.confusion):
+            continue
+        head = [Head("Gold label", "label")]
+        head += [Head(str(label), f"predicted_{label}", f"Predicted by {method.name}") for label in labels]
+        counts = confusion_matrix_of(method.confusion, labels)
+        body = [[Cell(str(label)), *map(count_cell, row)] for label, row in zip(labels, counts, strict=True)]
+        caption = "Texts of all seeds together." if method.seeds > 1 else ""
+        yield Grid(head, body if method.confusion else [], caption)
 
 
 def lengths_table(comparison: Comparison, keys: Sequence[str]) -> Grid:
