@@ -148,7 +148,7 @@ def test_a_third_party_classifier_of_sets_is_recognised(tmp_path):
     system = unirex.load(folder)
     explanation = system.explain("a good film about people")
     assert system.multi_label and isinstance(explanation.label, tuple)
-    stock = pipeline("text-classification", model=str(folder), top_k=None)("a good film about people")
+    stock = pipeline("text-classification", model=str(folder), top_k=None)(["a good film about people"])[0]
     assert explanation.probabilities == pytest.approx({row["label"]: row["score"] for row in stock}, abs=1e-5)
 
 
