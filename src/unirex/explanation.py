@@ -121,8 +121,8 @@ class Explanation:
         for name, kind in {"spans": Span, "words": Word, "tokens": Word, "gold_spans": Span}.items():
             if values.get(name) is not None:
                 values[name] = tuple(kind(**part) for part in values[name])
-        for name in ("segments", "choices"):
-            if values.get(name) is not None:
+        for name in ("segments", "choices", "label", "gold_label"):
+            if isinstance(values.get(name), list):
                 values[name] = tuple(values[name])
         return cls(**values)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from unirex.data.example import answer_name
 from unirex.overview.reasons import Disagreement, LabelOverview, Reason, WrongReason
 from unirex.overview.tables import (
     ONLY_MODEL,
@@ -141,5 +142,6 @@ def _quotation(quotation: Quotation, *, by_people: bool = False) -> Html:
     pieces = [TextPiece(quotation.text[:start]), word, TextPiece(quotation.text[end:])]
     about = [] if quotation.id is None else [element("span", quotation.id, class_="id")]
     if quotation.right is False:
-        about.append(element("span", f"✗ wrong, gold {quotation.gold_label}", class_="wrong", dir="auto"))
+        gold = "" if quotation.gold_label is None else answer_name(quotation.gold_label)
+        about.append(element("span", f"✗ wrong, gold {gold}", class_="wrong", dir="auto"))
     return element("blockquote", passage([pieces]), element("p", *about, class_="about"))

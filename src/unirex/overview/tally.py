@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Literal
 
-from unirex.data.example import CharSpan, Label
+from unirex.data.example import Answer, CharSpan, Label, answer_labels
 from unirex.explanation import Explanation
 from unirex.overview.words import Occurrence, occurrences
 
@@ -30,7 +30,7 @@ class Quotation:
     end: int
     importance: float  # of the word in this text
     id: str | None
-    gold_label: Label | None
+    gold_label: Answer | None
     right: bool | None  # whether the prediction was; None where the gold label is unknown
 
 
@@ -86,12 +86,14 @@ class Tally:
         labels = (CHOSEN,) if explanation.choices is not None else explanation.probabilities
         for name in labels:
             self.labels.setdefault(name, LabelCount())
-        if explanation.target not in (None, explanation.label):
+        explained = explanation.explained
+        if explained not in answer_labels(explanation.label):
             self.left_out += 1
             return
         self.texts += 1
-        label = self.labels[CHOSEN if explanation.choices is not None else explanation.label]
-        right = None if explanation.gold_label is None else explanation.gold_label == explanation.label
+        label = self.labels[CHOSEN if explanation.choices is not None else explained]
+        gold = explanation.gold_label
+        right = None if gold is None else explained in answer_labels(gold)
         compared = explanation.gold_spans is not None and right is not False
         label.predictions += 1
         label.known += right is not None
