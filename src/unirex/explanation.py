@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
@@ -18,8 +19,9 @@ from unirex.data.example import (
     choice_label,
     numbered_answer,
 )
-from unirex.data.rationales import text_spans, words
+from unirex.data.rationales import text_spans
 from unirex.data.rows import json_rows, nonempty
+from unirex.data.segmentation import sentences, text_words
 from unirex.errors import UserError, one_line
 
 if TYPE_CHECKING:
@@ -27,6 +29,22 @@ if TYPE_CHECKING:
 
     from unirex.encoding.batch import Encoded, Tokens
     from unirex.step import Step
+
+UNITS = ("word", "token", "sentence")
+AGAINST = 3  # units that speak against the label are named, at most
+TELLING = 5  # the score of a sentence is the mean of the highest fifth of its tokens
+
+
+@dataclass(frozen=True, slots=True)
+class RationaleRule:
+    """Which part of a text is its rationale, and how much of it is named."""
+
+    budget: float  # per cent of the tokens
+    selector: str = "top-k"
+    unit: str = "word"  # one of `UNITS`
+    floor: bool = False  # a token with a score of 0 or less does not speak for the label: it is left out
+    signed: bool = False  # and one below 0 speaks against it
+    words: Callable[[str], list[CharSpan]] = text_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +63,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """One word (or one sub-word token) with its importance and whether the budget kept it."""
+    """One word (or one token, or one sentence) with its importance and whether the budget kept it."""
 
     start: int
     end: int
@@ -70,11 +88,12 @@ class Word:
 class Explanation:
     """What a system predicts for one text and the words it names as its reasons.
 
-    `tokens` are what the system really scored and selected; `words` are the blank-separated words they
-    belong to (score: the highest of its tokens; selected: any of its tokens); `spans` are the runs of
-    selected words. Where the answer is one of several `choices`, it is a letter, and the segments are those
-    of the sequence that won: the last is the chosen text. Where a text gets a set of labels, `label` is a
-    tuple of all that are predicted, and `target` the one that the reasons are for.
+    `tokens` are what the system really scored and selected; `words` are those they belong to, by the rules
+    of Unicode (score: the highest of its tokens; selected: any of its tokens); `spans` are the runs of
+    selected words, or of the other `unit` that was asked for. Where the answer is one of several `choices`,
+    it is a letter, and the segments are those of the sequence that won: the last is the chosen text. Where a
+    text gets a set of labels, `label` is a tuple of all that are predicted, and `target` the one that the
+    reasons are for.
     """
 
     segments: tuple[str, ...]
@@ -91,6 +110,11 @@ class Explanation:
     choices: tuple[str, ...] | None = None  # in the order of their letters
     completeness_error: float | None = None  # of attributions that should add up: by how much they do not
     target: Label | None = None  # the label that the reasons are for, where one was asked for
+    contrast: Label | None = None  # the reasons are for the target rather than for this label
+    unit: str = "word"  # what `spans` are runs of
+    sentences: tuple[Word, ...] | None = None  # where they are the unit
+    unfilled: int = 0  # tokens of the budget that were left, as no other token spoke for the label
+    signed: bool = False  # scores below 0 speak against the label
 
     @property
     def explained(self) -> Label:
@@ -102,6 +126,17 @@ class Explanation:
         """The original text, untouched."""
         return "\n".join(self.segments)
 
+    @property
+    def units(self) -> tuple[Word, ...]:
+        """What the rationale is made of: words, tokens or sentences."""
+        return _units(self.unit, self.words, self.tokens, self.sentences)
+
+    @property
+    def against(self) -> tuple[Word, ...]:
+        """The few units that speak most against the label; none where scores have no sign."""
+        below = [unit for unit in self.units if unit.score < 0 and not unit.selected] if self.signed else []
+        return tuple(sorted(below, key=lambda unit: unit.score)[:AGAINST])
+
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types; probabilities as a list, so that labels keep their type."""
         # By hand, as `asdict` copies every string and number: ten times slower.
@@ -109,7 +144,7 @@ class Explanation:
         plain["probabilities"] = [
             {"label": label, "probability": p} for label, p in self.probabilities.items()
         ]
-        for name in ("spans", "words", "tokens", "gold_spans"):
+        for name in ("spans", "words", "tokens", "sentences", "gold_spans"):
             plain[name] = None if plain[name] is None else tuple(part.to_dict() for part in plain[name])
         return plain
 
@@ -118,7 +153,8 @@ class Explanation:
         """The explanation that `to_dict` wrote, also once it went through JSON."""
         values = dict(plain)
         values["probabilities"] = {entry["label"]: entry["probability"] for entry in plain["probabilities"]}
-        for name, kind in {"spans": Span, "words": Word, "tokens": Word, "gold_spans": Span}.items():
+        kinds = {"spans": Span, "words": Word, "tokens": Word, "sentences": Word, "gold_spans": Span}
+        for name, kind in kinds.items():
             if values.get(name) is not None:
                 values[name] = tuple(kind(**part) for part in values[name])
         for name in ("segments", "choices", "label", "gold_label"):
@@ -153,49 +189,58 @@ def _check_places(explanation: Explanation) -> None:
 def explanations(
     step: Step,
     selected: Tensor,
+    allowed: Tensor,
     examples: Sequence[Example],
     encoded: Sequence[Encoded],
     *,
     label_names: Callable[[int], Sequence[Label]],
-    budget: float,
+    rule: RationaleRule,
 ) -> Iterator[Explanation]:
     """An explanation for every example of a batch.
 
     Args:
         step: the batch seen by the system.
-        selected: [D, T] bool, the tokens the budget keeps.
+        selected: [D, T] bool, the tokens that the selector keeps.
+        allowed: [D], the number of tokens that the budget allows.
         examples: those of the batch.
         encoded: their tokens.
         label_names: names of that many logits (choices differ in number).
-        budget: per cent of the tokens.
+        rule: how the rationale is chosen.
     """
     label_names, probabilities = cache(label_names), step.labelling.probabilities(step.logits).tolist()
-    predicted, targets = step.labelling.predicted(step.logits), step.target.tolist()
-    scores, chosen = step.scores.tolist(), selected.tolist()
-    # One more pass, so only for extractors whose scores may be far from adding up; evaluation has all.
-    errors = step.completeness_errors if getattr(step.extractor, "approximate", False) else None
-    sets = any(
-        isinstance(numbers, tuple) for numbers in predicted
-    )  # then the explained label is always named
+    predicted = step.labelling.predicted(step.logits)
+    targets = step.target.view(len(step.target), -1).tolist()
+    scores, chosen, numbers = step.scores.tolist(), selected.tolist(), allowed.tolist()
+    errors = step.completeness_errors if _adds_up(step.extractor) else None
+    # Of a set of labels the explained one is always named.
+    named = step.given_target is not None or any(isinstance(answer, tuple) for answer in predicted)
     first = 0  # row of the example's first sequence
     for number, (example, item) in enumerate(zip(examples, encoded, strict=True)):
         labels = label_names(len(item.sequences))
-        if targets[number] >= len(labels):
-            raise UserError(f"{example.id}: there is no choice {choice_label(targets[number])}.")
-        shown = first + (targets[number] if item.choice else 0)  # row of the sequence that is explained
+        target, *contrast = targets[number]
+        if target >= len(labels):
+            raise UserError(f"{example.id}: there is no choice {choice_label(target)}.")
+        shown = first + (target if item.choice else 0)  # row of the sequence that is explained
         yield explanation(
             example,
             item,
             predicted=predicted[number],
-            target=targets[number] if step.given_target is not None or sets else None,
+            target=target if named else None,
             labels=labels,
             probabilities=probabilities[number][: len(labels)],
             scores=scores[shown],
             selected=chosen[shown],
-            budget=budget,
+            allowed=numbers[shown],
+            rule=rule,
+            contrast=contrast[0] if contrast else None,
             completeness_error=None if errors is None else float(errors[number]),
         )
         first += len(item.sequences)
+
+
+def _adds_up(extractor: Any) -> bool:
+    """Whether scores are sums that should add up; what an MLP makes of attributions does not."""
+    return getattr(extractor, "pooling", None) is None
 
 
 def explanation(
@@ -207,29 +252,36 @@ def explanation(
     probabilities: Sequence[float],
     scores: Sequence[float],
     selected: Sequence[bool],
-    budget: float,
+    allowed: int,
+    rule: RationaleRule,
     target: int | None = None,
+    contrast: int | None = None,
     completeness_error: float | None = None,
 ) -> Explanation:
     """The explanation of one example.
 
-    `predicted` and `target` are the numbers of the label (or labels), or of the choice, that is predicted and
-    that is explained (None: the predicted one). `scores` and `selected` are per token of the sequence behind
-    it: the only one, or that of the choice.
+    `predicted` are the numbers of the label (or labels) or of the choice that is predicted; `target` is that
+    of the explained one (None: the predicted one), `contrast` that of the one it is contrasted with. `scores`
+    and `selected` are per token of the sequence behind it: the only one, or that of the choice; `allowed` is
+    the number of its tokens that the budget allows.
     """
     explained = predicted if target is None else target
     shown = explained if encoded.choice and isinstance(explained, int) else 0
     segments = (*example.segments, *(example.choices or ())[shown : shown + 1])
-    tokens = scored_tokens(segments, encoded.sequences[shown], scores, selected)
-    whole = scored_words(segments, tokens)
+    sequence, whole = encoded.sequences[shown], None
+    if rule.unit == "sentence":
+        whole, selected = scored_sentences(segments, sequence, scores, allowed=allowed, floor=rule.floor)
+    tokens = scored_tokens(segments, sequence, scores, selected)
+    words = scored_words(segments, tokens, rule.words)
+    units = _units(rule.unit, words, tokens, whole)
     return Explanation(
         id=example.id,
         segments=segments,
         label=numbered_answer(predicted, labels),
         probabilities=dict(zip(labels, probabilities, strict=True)),
-        budget=budget,
-        spans=selected_spans(segments, whole),
-        words=whole,
+        budget=rule.budget,
+        spans=selected_spans(segments, units),
+        words=words,
         tokens=tokens,
         truncated=encoded.truncated,
         gold_label=example.label,
@@ -237,7 +289,25 @@ def explanation(
         choices=example.choices,
         completeness_error=completeness_error,
         target=None if target is None else labels[target],
+        contrast=None if contrast is None else labels[contrast],
+        unit=rule.unit,
+        sentences=whole,
+        unfilled=_unfilled(units, allowed - sum(selected)) if rule.floor else 0,
+        signed=rule.signed,
     )
+
+
+def _units(
+    unit: str, words: tuple[Word, ...], tokens: tuple[Word, ...], whole: tuple[Word, ...] | None
+) -> tuple[Word, ...]:
+    """Those that the rationale is made of."""
+    return {"word": words, "token": tokens, "sentence": whole or ()}[unit]
+
+
+def _unfilled(units: Sequence[Word], left: int) -> int:
+    """The number of tokens that are left of the budget, if no other unit spoke for the label."""
+    spoke = any(unit.score > 0 and not unit.selected for unit in units)
+    return 0 if spoke else max(left, 0)
 
 
 def scored_tokens(
@@ -257,19 +327,27 @@ def scored_tokens(
     return tuple(tokens)
 
 
-def scored_words(segments: Sequence[str], tokens: Sequence[Word]) -> tuple[Word, ...]:
-    """Blank-separated words: as important as their most important token, selected if any of them is."""
+def scored_words(
+    segments: Sequence[str],
+    tokens: Sequence[Word],
+    words: Callable[[str], list[CharSpan]] = text_words,
+) -> tuple[Word, ...]:
+    """The words of the texts: as important as their most important token, selected if any of them is."""
     return tuple(
         word
         for segment, text in enumerate(segments)
-        for word in _segment_words(text, [token for token in tokens if token.segment == segment], segment)
+        for word in _segment_words(
+            text, words(text), [token for token in tokens if token.segment == segment], segment
+        )
     )
 
 
-def _segment_words(text: str, tokens: Sequence[Word], segment: int) -> Iterator[Word]:
+def _segment_words(
+    text: str, words: Sequence[CharSpan], tokens: Sequence[Word], segment: int
+) -> Iterator[Word]:
     """The words of one segment. Its tokens stand in the order of the text, so one sweep is enough."""
     first, count = 0, len(tokens)
-    for start, end in words(text):
+    for start, end in words:
         while first < count and tokens[first].end <= start:
             first += 1
         last, score, chosen = first, None, False  # from the first again, as a token may reach into two words
@@ -279,6 +357,56 @@ def _segment_words(text: str, tokens: Sequence[Word], segment: int) -> Iterator[
             chosen = chosen or token.selected
             last += 1
         yield Word(start, end, text[start:end], 0.0 if score is None else score, chosen, segment)
+
+
+def scored_sentences(
+    segments: Sequence[str], sequence: Tokens, scores: Sequence[float], *, allowed: int, floor: bool
+) -> tuple[tuple[Word, ...], list[bool]]:
+    """The sentences of the texts, those of the rationale selected, and whether each token is in one of them.
+
+    The highest-scored sentences are taken as long as they fit into the number of `allowed` tokens; the first
+    one always. With a `floor`, none that scores 0 or less.
+    """
+    spans = [(number, *span) for number, text in enumerate(segments) for span in sentences(text)]
+    owners = _sentence_of_tokens(spans, sequence)
+    members: list[list[float]] = [[] for _ in spans]
+    for owner, score in zip(owners, scores, strict=False):
+        if owner is not None:
+            members[owner].append(score)
+    values = [_sentence_score(inside) for inside in members]
+    chosen, left = set[int](), allowed
+    read = [number for number, inside in enumerate(members) if inside]
+    for number in sorted(read, key=lambda number: -values[number]):
+        size = len(members[number])
+        if (chosen and size > left) or (floor and values[number] <= 0):
+            break
+        chosen.add(number)
+        left -= size
+    found = (
+        Word(start, end, segments[segment][start:end], values[number], number in chosen, segment)
+        for number, (segment, start, end) in enumerate(spans)
+    )
+    return tuple(found), [owner in chosen for owner in owners]
+
+
+def _sentence_of_tokens(spans: Sequence[tuple[int, int, int]], sequence: Tokens) -> list[int | None]:
+    """The number of the sentence that each token ends in; None if the token cannot be selected."""
+    starts = [(segment, start) for segment, start, _ in spans]
+    rows = zip(sequence.spans.tolist(), sequence.selectable.tolist(), strict=True)
+    return [
+        max(bisect_right(starts, (segment, end - 1)) - 1, 0) if selectable else None
+        for (segment, _, end), selectable in rows
+    ]
+
+
+def _sentence_score(scores: Sequence[float]) -> float:
+    """The mean of the highest fifth of the scores, at least one; 0 without any.
+
+    >>> _sentence_score([0.5, -3.0, 0.25, 1.0, -1.0, 0.0])
+    0.75
+    """
+    highest = sorted(scores, reverse=True)[: -(-len(scores) // TELLING)]
+    return sum(highest) / len(highest) if highest else 0.0
 
 
 def selected_spans(segments: Sequence[str], scored: Sequence[Word]) -> tuple[Span, ...]:

@@ -88,6 +88,7 @@ def as_answer(explanation: Explanation) -> dict[str, Any]:
         "rationale": [span.to_dict() for span in explanation.spans],
         "words": [word.to_dict() for word in explanation.words],
         "truncated": explanation.truncated,
+        "unfilled": explanation.unfilled,
     }
 
 

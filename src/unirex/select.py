@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from unirex.explanation import RationaleRule
 from unirex.models.task import Pass
 
 
@@ -77,6 +78,12 @@ def above_zero(scores: Tensor, selectable: Tensor, budgets: Sequence[float]) -> 
 
 
 SELECTORS = {"top-k": top_k, "best-span": best_span, "threshold": above_zero}
+
+
+def reasons(scores: Tensor, selectable: Tensor, rule: RationaleRule) -> Tensor:
+    """The tokens that an explanation names [D, T] bool: those of the selector that spoke for the label."""
+    selected = SELECTORS[rule.selector](scores, selectable, [rule.budget])[0]
+    return selected & threshold(scores, selectable) if rule.floor else selected
 
 
 @dataclass(frozen=True)

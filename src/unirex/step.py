@@ -22,7 +22,7 @@ class Step:
     """A batch and a system; each view is computed on first use and kept, and unused views are never run."""
 
     full: Pass
-    given_target: Tensor | None  # [B]  a gold label in training; None: the most probable label
+    given_target: Tensor | None  # [B]  gold labels in training; [B, 2] a contrast; None: the most probable
     extractor: Any  # (pass, target) -> scores [D, T]; some offer more, see below
     perturber: Perturber
     budgets: Sequence[float]
@@ -59,10 +59,10 @@ class Step:
 
     @cached_property
     def _two_scores(self) -> tuple[Tensor, Tensor] | None:  # [D, T] each
-        """Marks and order, of an extractor that has both: see `LearntScores`."""
-        return (
-            self.extractor.both(self.full, self.target) if getattr(self.extractor, "order", False) else None
-        )
+        """Marks and order, of an extractor that has both: see `LearntScores`; a contrast has one score."""
+        if not getattr(self.extractor, "order", False) or self.target.dim() == 2:
+            return None
+        return self.extractor.both(self.full, self.target)
 
     @property
     def marks(self) -> Tensor:  # [D, T]

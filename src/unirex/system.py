@@ -25,7 +25,7 @@ from unirex.encoding.batch import Batch, Encoded, collate
 from unirex.encoding.batching import TOKENS, by_length
 from unirex.encoding.encode import TextEncoder
 from unirex.errors import UserError, one_line, unknown
-from unirex.explanation import Explanation, explanations
+from unirex.explanation import UNITS, Explanation, RationaleRule, explanations
 from unirex.extractors import LABEL_FREE, build_extractor, extractor_name, option_names
 from unirex.extractors.token_scores import check_dial
 from unirex.files import DRAFT, Advance, check_sums, write_sums
@@ -35,7 +35,7 @@ from unirex.models.encoders import SAFE, check_complete, check_files, check_fini
 from unirex.models.labelling import LabelSet
 from unirex.models.saved import check_saved, saved_kind
 from unirex.models.wrapping import wrap_classifier
-from unirex.select import SELECTORS
+from unirex.select import SELECTORS, budget_counts, reasons
 from unirex.step import Step
 
 if TYPE_CHECKING:
@@ -56,7 +56,9 @@ class ExplainOptions(TypedDict, total=False):
 
     budget: float | None
     selector: str | None
+    unit: str | None
     target: Label | None
+    contrast: tuple[Label, Label] | None
     dial: float | None
     blend: float | None
 
@@ -118,8 +120,9 @@ class System:
         Args:
             texts: one or several; a frame or a dataset with a column `text`.
             options: `budget`, by default 20 (a system that predicts from its rationale names what it read);
-                `selector`; `target`, the label to give reasons for, by default the predicted one; `dial` and
-                `blend`, as in `with_dial` and `with_blend`.
+                `selector`; `unit`, what the rationale is made of: word, token or sentence; `target`, the
+                label to give reasons for, by default the predicted one; `contrast`, two labels: reasons for
+                the first rather than the second; `dial` and `blend`, as in `with_dial` and `with_blend`.
         """
         target = options.get("target")
         others: dict[str, Any] = {name: value for name, value in options.items() if name != "target"}
@@ -135,7 +138,9 @@ class System:
         *,
         budget: float | None = None,
         selector: str | None = None,
+        unit: str | None = None,
         targets: Sequence[Label] | Literal["predicted"] = (),
+        contrast: tuple[Label, Label] | None = None,
         dial: float | None = None,
         blend: float | None = None,
         batch_size: int = BATCH_SIZE,
@@ -147,36 +152,51 @@ class System:
         With "predicted" it has one for each label that is predicted, the most probable first; of none, and
         without `targets`, one for the most probable.
         """
-        if dial is not None or blend is not None:
-            system = self if dial is None else self.with_dial(dial)
-            system = system if blend is None else system.with_blend(blend)
-            yield from system.explain_all(
-                texts,
-                budget=budget,
-                selector=selector,
-                targets=targets,
-                batch_size=batch_size,
-                advance=advance,
-            )
-            return
-        size, kind = self._rationale(budget, selector)
+        system = self if dial is None else self.with_dial(dial)
+        system = system if blend is None else system.with_blend(blend)
+        if contrast is not None and targets:
+            raise UserError("give a contrast or a label to explain, not both.")
+        numbers: Sequence[Sequence[int]] | Literal["predicted"] = "predicted"
+        if contrast is not None:
+            numbers = [system._contrast_numbers(*contrast)]
+        elif targets != "predicted":
+            numbers = [[system.label_number(target)] for target in targets]
+        rule = system.rationale_rule(budget, selector, unit, contrasts=contrast is not None)
+        yield from system.explain_by(rule, texts, numbers, batch_size=batch_size, advance=advance)
+
+    def explain_by(
+        self,
+        rule: RationaleRule,
+        texts: Iterable[Text],
+        targets: Sequence[Sequence[int]] | Literal["predicted"] = (),
+        *,
+        batch_size: int = BATCH_SIZE,
+        advance: Advance | None = None,
+    ) -> Iterator[Explanation]:
+        """Explanations by a rule; `targets` are numbers of labels, one each, or two for a contrast."""
         each = targets == "predicted"
-        numbers = [] if each else [self.label_number(target) for target in targets]
 
         def explained(
             examples: Sequence[Example], encoded: Sequence[Encoded], batch: Batch
         ) -> Iterator[tuple[Explanation, ...]]:
             step = self.model.step(batch)
-            asked = [batch.input_ids.new_full((batch.examples(),), number) for number in numbers]
+            asked = [] if targets == "predicted" else [_repeated(numbers, batch) for numbers in targets]
             if each and self.multi_label and self.scores_by_label:
                 asked = predicted_targets(step)
             steps = [replace(step, given_target=target) for target in asked] or [step]
-            parts = []
-            for step in steps:
-                selected = SELECTORS[kind](step.scores, batch.selectable, [size])[0]
-                parts.append(
-                    explanations(step, selected, examples, encoded, label_names=self.label_names, budget=size)
+            allowed = budget_counts(batch.selectable.sum(-1), rule.budget)
+            parts = [
+                explanations(
+                    step,
+                    reasons(step.scores, batch.selectable, rule),
+                    allowed,
+                    examples,
+                    encoded,
+                    label_names=self.label_names,
+                    rule=rule,
                 )
+                for step in steps
+            ]
             groups = zip(*parts, strict=True)
             return (
                 (group[: max(1, len(answer_labels(group[0].label)))] for group in groups) if each else groups
@@ -215,21 +235,53 @@ class System:
             raise unknown("label", str(label), list(map(str, names)))
         return matching[0]
 
-    def _rationale(self, budget: float | None, selector: str | None) -> tuple[float, str]:
-        """Size and selector of the rationales: as requested, or the defaults; fixed in select-predict."""
+    def _contrast_numbers(self, label: Label, other: Label) -> tuple[int, int]:
+        """The numbers of two labels of which the first is preferred to the second."""
+        if self.model.config.built_layout().choice:
+            raise UserError("contrast: each choice is read by itself; explain one by its letter (target).")
+        if self.model.config.extractor == "blended":
+            raise UserError("contrast: differences of blended scores mean nothing; leave out the blend.")
+        numbers = self.label_number(label), self.label_number(other)
+        if numbers[0] == numbers[1]:
+            raise UserError(f"contrast: '{label}' and '{other}' are the same label; give two.")
+        return numbers
+
+    def rationale_rule(
+        self,
+        budget: float | None = None,
+        selector: str | None = None,
+        unit: str | None = None,
+        *,
+        contrasts: bool = False,
+    ) -> RationaleRule:
+        """How rationales are chosen: as requested, or by default; fixed where the label is read from them."""
+        unit = unit or "word"
+        if unit not in UNITS:
+            raise unknown("unit", unit, UNITS)
+        if unit == "sentence" and selector is not None:
+            raise UserError("unit sentence: the best whole sentences are taken; leave out the selector.")
         config = self.model.config
         if config.predict_from == "rationale":
             own = float(max(config.budgets)), str(config.rationale_selector)
-            if (own[0] if budget is None else budget, own[1] if selector is None else selector) != own:
+            asked = own[0] if budget is None else budget, own[1] if selector is None else selector
+            if asked != own or unit == "sentence":
                 raise UserError(
                     f"this system predicts from its rationale ({own[1]}, {own[0]:g} %); it has no other."
                 )
-            return own
+            return RationaleRule(*own, unit)
         budget = EXPLAINED_BUDGET if budget is None else budget
         check_budget(budget)
         if selector is not None and selector not in SELECTORS:
             raise unknown("selector", selector, SELECTORS)
-        return budget, selector or "top-k"
+        signed = contrasts or getattr(self.model.extractor, "signed", False)
+        floor = (signed or self._scores_are_marks()) and selector in (None, "top-k")
+        return RationaleRule(budget, selector or "top-k", unit, floor=floor, signed=signed)
+
+    def _scores_are_marks(self) -> bool:
+        """Whether a score above 0 means "more likely marked by a person than not": it was trained to."""
+        plausibility = self.model.objectives.plausibility
+        trained = plausibility.weight > 0 and plausibility.criterion == "bce"
+        return trained and getattr(self.model.extractor, "marks_lead", False)
 
     def label_names(self, count: int) -> tuple[Label, ...]:
         """The names of `count` logits: the labels, or the letters of `count` choices."""
@@ -408,6 +460,12 @@ def load(folder: str | Path, *, device: str | None = None, labels: Sequence[Labe
     if device:
         model.to(torch.device(device))
     return System(model, tokenizer)
+
+
+def _repeated(numbers: Sequence[int], batch: Batch) -> Tensor:
+    """The number of a label [B], or the two of a contrast [B, 2], for every text of a batch."""
+    target = batch.input_ids.new_tensor(numbers).squeeze()
+    return target.expand(batch.examples(), *target.shape)
 
 
 def predicted_targets(step: Step) -> list[Tensor]:

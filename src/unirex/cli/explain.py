@@ -42,12 +42,14 @@ def options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     inputs.example_options(parser)
     add("--choices", type=list[str], help='answers to choose from: \'["sea", "sky"]\'')
     inputs.rationale_options(parser)
+    add("--unit", type=str, help="what the rationale is made of: word (default), token or sentence")
     add(
         "--for",
         type=str,
         nargs="+",
         help="labels to give reasons for, or all (default: each that is predicted)",
     )
+    add("--contrast", type=str, nargs=2, help="two labels: reasons for the first rather than the second")
     add("--json", action="store_true", help="print JSON, one object a line; also beside files")
     add("--html", type=str, help="write a page")
     add("--label_studio", type=str, help="write tasks for Label Studio, to be corrected there")
@@ -84,6 +86,8 @@ def run(options: Namespace) -> int:
                 examples,
                 budget=options.budget,
                 selector=options.selector,
+                unit=options.unit,
+                contrast=options.contrast and tuple(options.contrast),
                 targets=_targets(options, system),
                 advance=progress.advance,
             )
@@ -96,6 +100,8 @@ def run(options: Namespace) -> int:
 
 def _targets(options: Namespace, system: System) -> Sequence[Label] | Literal["predicted"]:
     """The labels of `--for`; all of the system's if it says so; by default those that are predicted."""
+    if options.contrast:
+        return ()
     asked = options["for"] or "predicted"
     return list(system.labels) if asked == ["all"] else asked
 
@@ -130,8 +136,9 @@ def _check(options: Namespace) -> None:
         for name in inputs.given_options(options, inputs.example_options):
             if not (options.file and name == "columns"):
                 raise UserError(f"--{name} is for --data; it has no effect on texts and --file.")
-    if options.label_studio and options["for"]:
-        raise UserError("--label_studio: a task has the reasons for the predicted label; leave out --for.")
+    for name in ("for", "contrast"):
+        if options.label_studio and options[name]:
+            raise UserError(f"--label_studio: tasks show why the label is predicted; leave out --{name}.")
     if options.label_studio:
         path = Path(options.label_studio)
         if path.suffix != ".json":

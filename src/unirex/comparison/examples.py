@@ -10,6 +10,7 @@ from math import isfinite, nan
 import numpy as np
 
 from unirex.comparison.method import Method
+from unirex.data import rationales
 from unirex.data.example import Label, answer_name
 from unirex.errors import UserError
 from unirex.evaluation.records import Record, Scored, top_k
@@ -158,7 +159,8 @@ def _marked_words(segments: Sequence[str], sequence: Scored, selected: set[int])
         Word(start, end, "", score, number in selected, segment)
         for number, ((segment, start, end), score) in enumerate(zip(sequence.tokens, scores, strict=True))
     ]
-    words = scored_words(segments, sorted(tokens, key=lambda token: (token.segment, token.start)))
+    ordered = sorted(tokens, key=lambda token: (token.segment, token.start))
+    words = scored_words(segments, ordered, rationales.words)  # overlaps are of blank-separated words
     top = max((word.score for word in words if isfinite(word.score)), default=0.0)
     return tuple(
         (word.segment, word.start, word.end, level(word.score, top), word.selected) for word in words

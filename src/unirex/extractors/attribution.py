@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from unirex.encoding.batch import Batch
 from unirex.models.heads import build_head
-from unirex.models.task import Pass, TaskModel, chunked, pad_right
+from unirex.models.task import Pass, TaskModel, chunked, of_target, pad_right
 
 log = logging.getLogger(__name__)
 
@@ -33,6 +33,11 @@ class Attribution(nn.Module):
         self.create_graph = create_graph
         width = getattr(encoder_config, "embedding_size", encoder_config.hidden_size)  # ALBERT, ELECTRA
         self.pooling = None if pooling == "sum" else build_head(pooling, width, 1)
+
+    @property
+    def signed(self) -> bool:
+        """Whether a score above 0 speaks for the target and one below 0 against it."""
+        return self.pooling is None
 
     def prepare(self, task: TaskModel) -> None:
         """Switch attention if necessary, before a batch is run: all its passes must use the same kind."""
@@ -66,7 +71,7 @@ class FromBaseline(Attribution):
         Existing `scores` [D, T] save computing the attributions again, if they are plain sums.
         """
         chosen = full.text_target(target)
-        whole = full.text_logits.detach().gather(1, chosen[:, None]).squeeze(1)
+        whole = of_target(full.text_logits.detach(), chosen)
         with torch.no_grad():
             empty = target_logits(full.task, full.batch, baseline(full), chosen)
         if scores is not None and self.pooling is None:
@@ -109,8 +114,8 @@ def baseline(full: Pass) -> Tensor:
 
 
 def target_logits(task: TaskModel, batch: Batch, embeds: Tensor, target: Tensor) -> Tensor:
-    """The explained quantity: the logit of every sequence that `target` [D] names, [D]."""
-    return task(batch, embeds).gather(1, target[:, None]).squeeze(1)
+    """The explained quantity: the logit of every sequence that `target` [D] names (see `of_target`), [D]."""
+    return of_target(task(batch, embeds), target)
 
 
 def input_gradient(full: Pass, embeds: Tensor, target: Tensor, *, create_graph: bool) -> Tensor:

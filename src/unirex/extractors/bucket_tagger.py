@@ -31,6 +31,8 @@ class BucketTagger(OwnEncoder):
         classes: for `label`: how many labels there are; 2 for multiple choice (chosen or not).
     """
 
+    signed = True  # the teacher's scores have a sign, and class 2 is neutral
+
     def __init__(
         self,
         encoder_config: Any,

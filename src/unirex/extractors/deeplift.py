@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from unirex.encoding.batch import Batch
 from unirex.errors import UserError
-from unirex.extractors.attribution import FromBaseline, baseline, embeddings
+from unirex.extractors.attribution import FromBaseline, baseline, embeddings, target_logits
 from unirex.models.task import Pass, TaskModel, chunked, pad_right
 
 
@@ -25,8 +25,6 @@ class DeepLift(FromBaseline):
         pooling: as in `Attribution`.
     """
 
-    approximate = True  # explanations state by how much its scores fail to add up
-
     def __init__(self, encoder_config: object, *, pooling: str = "sum") -> None:
         super().__init__(encoder_config, pooling=pooling)
 
@@ -41,8 +39,9 @@ class DeepLift(FromBaseline):
         for rows, width in chunked(full.task.encoder, batch.lengths(), embeds.shape[1]).chunks:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # it announces its hooks on every call
-                attributions = Captum(_FromEmbeddings(full.task, batch.rows(rows, width))).attribute(
-                    embeds[rows, :width], baselines=start[rows, :width], target=target[rows]
+                explained = _FromEmbeddings(full.task, batch.rows(rows, width), target[rows])
+                attributions = Captum(explained).attribute(
+                    embeds[rows, :width], baselines=start[rows, :width]
                 )
             parts.append(pad_right(attributions, embeds.shape[1]))
             order.append(rows)
@@ -50,14 +49,13 @@ class DeepLift(FromBaseline):
 
 
 class _FromEmbeddings(nn.Module):
-    """The task model as a function of embeddings; captum doubles what it is given."""
+    """The explained logit as a function of embeddings; captum doubles what it is given."""
 
-    def __init__(self, task: TaskModel, batch: Batch) -> None:
+    def __init__(self, task: TaskModel, batch: Batch, target: Tensor) -> None:
         super().__init__()
-        self.task = task
-        self.batch = batch
+        self.task, self.batch, self.target = task, batch, target
 
     def forward(self, embeds: Tensor) -> Tensor:
         texts = len(self.batch.input_ids)
         repeated = torch.arange(texts, device=embeds.device).repeat(len(embeds) // texts)
-        return self.task(self.batch.rows(repeated), embeds)
+        return target_logits(self.task, self.batch.rows(repeated), embeds, self.target[repeated])

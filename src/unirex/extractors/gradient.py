@@ -15,6 +15,11 @@ class Gradient(Attribution):
     follows the embeddings, as that subtracts the mean over dimensions.
     """
 
+    @property
+    def signed(self) -> bool:
+        """Never: a steep logit speaks neither for nor against it."""
+        return False
+
     def attribute(self, full: Pass, target: Tensor, *, create_graph: bool) -> Tensor:
         """|dF/de|, [D, T, H]."""
         return input_gradient(full, embeddings(full), target, create_graph=create_graph).abs()

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from unirex.encoding.batch import Batch
 from unirex.errors import UserError, unknown
-from unirex.models.task import Pass
+from unirex.models.task import Pass, of_target
 from unirex.perturb import Perturber
 
 TARGETS = ("logit", "probability")
@@ -26,6 +26,8 @@ class Masking(nn.Module):
         target: what is explained: the target's `logit` (spec/models.md#attributions) or its `probability`.
         mask_token_id: the tokenizer's mask token, for the removal `mask_token`.
     """
+
+    signed = True  # above 0 a token speaks for the target, below 0 against it
 
     def __init__(
         self,
@@ -69,7 +71,7 @@ class Masking(nn.Module):
             values = full.task.labelling.probabilities(logits)
         else:
             values = (logits - others(full)).sigmoid()
-        return values.gather(-1, target.expand(values.shape[:-1])[..., None]).squeeze(-1)
+        return of_target(values, target)
 
 
 class Surrogate(Masking):

@@ -67,6 +67,11 @@ class LearntScores(nn.Module):
         width = layers * encoder_config.hidden_size
         self.head = build_head(head, width, (1 + order) * self.scored_labels, dropout=dropout)
 
+    @property
+    def marks_lead(self) -> bool:
+        """Whether a score above 0 means "more likely marked than not", exactly or, by the blend, about."""
+        return not self.order or self.dial <= 0.5
+
     def both(self, full: Pass, target: Tensor) -> tuple[Tensor, Tensor]:
         """Marks and order for the target, each [D, T]; without `order` they are the same."""
         states = self.states(full)
@@ -93,7 +98,9 @@ class LearntScores(nn.Module):
         return 2 * marks.sigmoid() ** (1 - dial) * (1 - dial + dial * used) - 1
 
     def forward(self, full: Pass, target: Tensor) -> Tensor:
-        """Scores [D, T]: logits, or with `order` the blend."""
+        """Scores [D, T]: logits, or with `order` the blend; for a contrast [D, 2], the difference of two."""
+        if target.dim() == 2:
+            return self(full, target[:, 0]) - self(full, target[:, 1])
         marks, order = self.both(full, target)
         return self.blend(full, marks, order) if self.order else marks
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from unirex.config import Config, Training, plain
 from unirex.data.cache import fingerprint, json_digest
 from unirex.data.example import Example, Rationale, Splits
+from unirex.data.rationales import words
 from unirex.encoding.batch import Batch, Encoded
 from unirex.errors import UserError, one_line
 from unirex.explanation import Explanation
@@ -148,9 +149,9 @@ class Stages:
             self._report(f"stage {name}: marked before, read from {path}")
         else:
             with Progress(f"marking ({name})", total=len(examples), shown=self.progress) as progress:
-                explained = system.explain_all(
-                    examples, budget=budget, selector=selector, advance=progress.advance
-                )
+                # The whole budget in blank-separated words, as evaluation counts them.
+                rule = replace(system.rationale_rule(budget, selector), floor=False, words=words)
+                explained = system.explain_by(rule, examples, advance=progress.advance)
                 pairs = zip(explained, examples, strict=True)
                 rationales = [marks(explanation, len(example.segments)) for explanation, example in pairs]
             write_file(path, json.dumps(rationales))

@@ -166,9 +166,22 @@ class Pass:
         """The prediction from the whole text."""
         return self.task.answer(self.batch, self.text_logits)
 
-    def text_target(self, target: Tensor) -> Tensor:  # [D]
+    def text_target(self, target: Tensor) -> Tensor:  # [D], or [D, 2]
         """The number of the explained logit of each sequence: the target class, or a choice's only one."""
         return target if self.batch.example is None else torch.zeros_like(self.batch.example)
+
+
+def of_target(values: Tensor, target: Tensor) -> Tensor:
+    """The value of the target [D] among those of all classes [..., D, C]: [..., D].
+
+    A target of two columns [D, 2] is a contrast: the value of the first class minus that of the second.
+
+    >>> of_target(torch.tensor([[1.0, 4.0, 9.0]]), torch.tensor([[2, 0]]))
+    tensor([8.])
+    """
+    numbers = target.view(len(target), -1).expand(*values.shape[:-1], -1)
+    chosen = values.gather(-1, numbers).unbind(-1)
+    return chosen[0] if target.dim() == 1 else chosen[0] - chosen[1]
 
 
 def encode(encoder: Any, batch: Batch, embeds: Tensor | None = None, **options: Any) -> Any:

@@ -59,6 +59,10 @@ def render(explanation: Explanation) -> RenderableType:
         (span.text for span in explanation.spans),
     )
     parts.append(Text.assemble("\n", words))
+    if explanation.unfilled:
+        parts.append(Text(_unfilled(explanation), style="dim"))
+    if explanation.against:
+        parts.append(word_list("against", (unit.text for unit in explanation.against)))
     if explanation.gold_spans is not None:
         parts.append(word_list("gold rationale", (span.text for span in explanation.gold_spans)))
     if explanation.completeness_error is not None:
@@ -84,6 +88,11 @@ def _card(number: int, explanation: Explanation) -> Html:
         _bars(explanation),
         element("p", f"Rationale{_asked(explanation)}: {_budget(explanation)}", class_="fine"),
     ]
+    if explanation.unfilled:
+        measures.append(element("p", _unfilled(explanation), class_="fine"))
+    if explanation.against:
+        named = " · ".join(unit.text for unit in explanation.against)
+        measures.append(element("p", f"Against: {named}", class_="fine", dir="auto"))
     remark = _gold_remark(explanation)
     if remark:
         measures.append(element("p", remark, class_="fine"))
@@ -142,16 +151,18 @@ def _terminal_title(explanation: Explanation) -> Text:
 
 def _marked(explanation: Explanation) -> list[list[TextPiece]]:
     """The text per segment: words shaded by importance, the rationale selected, and what a person marked."""
-    top = max((word.score for word in explanation.words if math.isfinite(word.score)), default=0.0)
+    shaded = explanation.tokens if explanation.unit == "token" else explanation.words
+    top = max((word.score for word in shaded if math.isfinite(word.score)), default=0.0)
     segments = []
     for number, segment in enumerate(explanation.segments):
-        words = [word for word in explanation.words if word.segment == number]
+        words = [word for word in shaded if word.segment == number]
         gold = [(span.start, span.end) for span in explanation.gold_spans or () if span.segment == number]
         pieces = []
         for (start, end), covering in cut(segment, [*([(word.start, word.end)] for word in words), gold]):
             piece = TextPiece(segment[start:end], gold=len(words) in covering)
-            if covering and covering[0] < len(words):  # the last layer is the gold
-                word = words[covering[0]]
+            inside = [words[at] for at in covering if at < len(words)]  # the last layer is the gold
+            if inside:
+                word = max(inside, key=lambda word: (word.selected, word.score))
                 piece = replace(piece, level=level(word.score, top), selected=word.selected, score=word.score)
             pieces.append(piece)
         segments.append(pieces)
@@ -186,7 +197,16 @@ def _budget(explanation: Explanation) -> str:
 
 def _asked(explanation: Explanation) -> str:
     """The label that the rationale is for, where one was asked for."""
-    return "" if explanation.target is None else f" for {_named(explanation, explanation.target)}"
+    if explanation.target is None:
+        return ""
+    rather = "" if explanation.contrast is None else f" rather than {explanation.contrast}"
+    return f" for {_named(explanation, explanation.target)}{rather}"
+
+
+def _unfilled(explanation: Explanation) -> str:
+    """How much of the budget was left, and why."""
+    named = sum(token.selected for token in explanation.tokens)
+    return f"{named} of {named + explanation.unfilled} tokens: the others did not speak for the label."
 
 
 def _truncation(explanation: Explanation) -> str:
