@@ -22,8 +22,9 @@ from unirex.models.plan import Limits
 from unirex.models.task import Pass
 
 GRADIENTS = ("gradient", "input-x-gradient", "integrated-gradients", "deeplift")
-NEW = ("gradient-shap", "occlusion", "lime", "kernel-shap", "attention", "attention-rollout")
-SAMPLED = {name: {"samples": 20} for name in ("lime", "kernel-shap")}  # few: what is tried is not accuracy
+NEW = ("smoothgrad", "gradient-shap", "occlusion", "lime", "kernel-shap", "attention", "attention-rollout")
+# Few samples: what is tried is not accuracy.
+SAMPLED = {"smoothgrad": {"samples": 3}, "lime": {"samples": 20}, "kernel-shap": {"samples": 20}}
 SPARSE = "bigbird-sparse"  # its long texts have no attention of all to all
 
 
@@ -89,6 +90,37 @@ def test_gradient_shap_can_teach_every_parameter(encoders):
     extractor(model, "gradient-shap", create_graph=True)(full, target).square().sum().backward()
     weight = model.task.encoder.encoder.layer[0].attention.self.query.weight
     assert weight.grad.abs().max() > 0
+
+
+def test_smoothgrad_is_captums_with_the_same_noise(encoders, monkeypatch):
+    model, full, target = setting(encoders("bert"), [tiny.SENTENCES[0]])
+    made = extractor(model, "smoothgrad", samples=4)
+    noise = torch.cat([drawn - full.embeds for drawn in made.draws(full)]).detach()
+    assert noise.std() > 0
+    monkeypatch.setattr(torch, "normal", lambda mean, std: noise)
+    reference = captum.attr.NoiseTunnel(captum.attr.Saliency(FromEmbeddings(full.task, full.batch)))
+    expected = reference.attribute(
+        full.embeds.detach(), nt_type="smoothgrad", nt_samples=4, target=target, abs=False
+    )
+    monkeypatch.undo()
+    close(made(full, target), expected.abs().sum(-1).detach())
+
+
+# Contrasts
+
+LINEAR = ("input-x-gradient", "integrated-gradients", "deeplift", "gradient-shap")
+
+
+@pytest.mark.parametrize("name", [*LINEAR, "occlusion", "lime", "kernel-shap"])
+def test_a_contrast_is_the_attribution_of_the_difference(encoders, name):
+    model, full, _ = setting(encoders("bert"), labels=("a", "b", "c"))
+    first, second = (torch.full((len(full.batch.input_ids),), number) for number in (2, 0))
+    made, both = extractor(model, name), torch.stack([first, second], dim=1)
+    found = made(full, both)
+    close(found, made(full, first) - made(full, second), 1e-3)
+    if name == "integrated-gradients":
+        deltas = [made.convergence_delta(full, target) for target in (both, first, second)]
+        close(deltas[0], deltas[1] - deltas[2], 1e-3)
 
 
 # Gradient and what differences to the baseline add up to
@@ -216,7 +248,7 @@ def test_scores_belong_to_the_text_not_to_its_batch(encoders, family, name):
         assert (many[row, width:] * full.batch.attention_mask[row, width:] == 0).all()
 
 
-@pytest.mark.parametrize("name", ["gradient-shap", "lime", "kernel-shap"])
+@pytest.mark.parametrize("name", ["smoothgrad", "gradient-shap", "lime", "kernel-shap"])
 def test_another_seed_draws_other_numbers(encoders, name):
     model, full, target = setting(encoders("bert"))
     one, other = (extractor(model, name, seed=seed)(full, target) for seed in (0, 1))
@@ -331,6 +363,7 @@ def test_attention_of_a_pair_is_that_of_the_classifier_itself(stranger):
     [
         ("gradient-shap", {"samples": 0}, "samples 0 must be a whole number above 0"),
         ("gradient-shap", {"stdev": -1}, "stdev -1"),
+        ("smoothgrad", {"noise": -0.1}, "noise -0.1"),
         ("lime", {"samples": 2.5}, "samples 2.5"),
         ("lime", {"kernel_width": 0}, "kernel_width 0"),
         ("kernel-shap", {"removal": "mask_token"}, "say which token that is"),

@@ -25,6 +25,7 @@ ALIASES = {
 }
 POST_HOC = (  # explain any trained classifier; have no parameters
     "gradient",
+    "smoothgrad",
     "input-x-gradient",
     "integrated-gradients",
     "deeplift",
@@ -49,6 +50,7 @@ EXTRACTORS = Registry(
     "extractor",
     {
         "gradient": "unirex.extractors.gradient:Gradient",
+        "smoothgrad": "unirex.extractors.smoothgrad:SmoothGrad",
         "input-x-gradient": "unirex.extractors.input_x_gradient:InputXGradient",
         "integrated-gradients": "unirex.extractors.integrated_gradients:IntegratedGradients",
         "deeplift": "unirex.extractors.deeplift:DeepLift",
