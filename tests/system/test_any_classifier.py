@@ -35,7 +35,14 @@ MORE = {  # families beyond tiny.FAMILIES; these two have embeddings of another 
 }
 TYPED = ("bert", "electra", "albert")  # families told which text of a pair a token is of
 FAMILIES = (*tiny.FAMILIES, "longformer", *MORE)
-GRADIENTS = ("gradient", "smoothgrad", "input-x-gradient", "integrated-gradients", "deeplift", "gradient-shap")
+GRADIENTS = (
+    "gradient",
+    "smoothgrad",
+    "input-x-gradient",
+    "integrated-gradients",
+    "deeplift",
+    "gradient-shap",
+)
 ATTRIBUTIONS = (*GRADIENTS, "occlusion", "lime", "kernel-shap", "attention", "attention-rollout")
 SINGLE = [(text,) for text in tiny.SENTENCES]
 PAIRS = [(one[:30], other[:35]) for one, other in zip(tiny.SENTENCES, tiny.SENTENCES[1:], strict=False)]

@@ -6,6 +6,7 @@ import unirex
 from planted import DECIDING, planted
 
 POST_HOC = {
+    "smoothgrad": {},
     "integrated-gradients": {},
     "deeplift": {},
     "gradient-shap": {},

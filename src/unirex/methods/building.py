@@ -151,7 +151,9 @@ def check_gold(data: Splits, config: Config) -> None:
             f"dataset '{name}' has no gold rationales in train, which plausibility needs; "
             "use a method without it (aa-f, sgt, fresh, a2r, vanilla, …), or add a `rationale` column."
         )
-    constant = config.extractor in ("gradient", "smoothgrad") and not config.extractor_options.get("create_graph")
+    constant = config.extractor in ("gradient", "smoothgrad") and not config.extractor_options.get(
+        "create_graph"
+    )
     if plausibility and (constant or config.extractor in CONSTANT):
         raise UserError(
             f"extractor '{config.extractor}' cannot learn plausibility; set its weight to 0"
