@@ -83,7 +83,7 @@ def test_what_is_left_of_the_budget_and_what_speaks_against_it_is_said():
 
 
 class Scored(nn.Module):
-    """Scores by the place of a token: 2, 1, 0, -1, …"""
+    """Scores that fall with every token: 2, 1, 0, -1 and so on."""
 
     signed = True
 
