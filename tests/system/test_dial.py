@@ -111,6 +111,9 @@ def test_explain_on_the_command_line(capsys, saved, classifier, tmp_path):
     out = succeeds(capsys, "explain", saved, TEXT, "--json", "--dial", "0.5", "--for", "all")
     found = [json.loads(line) for line in out.splitlines()]
     assert [one["target"] for one in found] == ["neg", "pos"]
+    out = succeeds(capsys, "explain", saved, "--contrast", "pos", "neg", TEXT, "--unit", "sentence", "--json")
+    found = json.loads(out)
+    assert (found["target"], found["contrast"], found["unit"]) == ("pos", "neg", "sentence")
     succeeds(capsys, "explain", saved, TEXT, "--blend", "0.5", "--extractor", "ixg")
     assert "dial 2.0" in fails(capsys, "explain", saved, TEXT, "--dial", "2")
     assert "leave out --extractor" in fails(

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from itertools import islice
 
 from jsonargparse import ArgumentParser, Namespace
 
@@ -106,14 +107,19 @@ def _underscored(argument: str) -> str:
 def positionals_first(arguments: Sequence[str], parser: ArgumentParser) -> list[str]:
     """The same arguments with positional ones before options, as argparse takes them in one run only.
 
-    Every option of the parser must take one value or none.
+    Every option of the parser must take a fixed number of values.
 
     >>> parser = ArgumentParser()
     >>> _ = parser.add_argument("--extractor"), parser.add_argument("--json", action="store_true")
     >>> positionals_first(["runs/a", "--extractor", "ig", "a fine film", "--json", "so dull"], parser)
     ['runs/a', 'a fine film', 'so dull', '--extractor', 'ig', '--json']
     """
-    flags = {option for action in parser._actions if action.nargs == 0 for option in action.option_strings}
+    sizes = {  # of options that do not take one value
+        option: action.nargs
+        for action in parser._actions
+        if isinstance(action.nargs, int)
+        for option in action.option_strings
+    }
     positionals: list[str] = []
     options: list[str] = []
     rest = iter(arguments)
@@ -124,6 +130,6 @@ def positionals_first(arguments: Sequence[str], parser: ArgumentParser) -> list[
             positionals.append(argument)
             continue
         options.append(argument)
-        if "=" not in argument and argument not in flags:
-            options.extend(value for value in [next(rest, None)] if value is not None)
+        if "=" not in argument:
+            options.extend(islice(rest, sizes.get(argument, 1)))
     return [*positionals, *options]

@@ -192,7 +192,9 @@ def _named(explanation: Explanation, label: Answer) -> str:
 
 def _budget(explanation: Explanation) -> str:
     """How long the rationale may be."""
-    return "any number of tokens" if explanation.budget >= 100 else f"{explanation.budget:g} % of the tokens"
+    unit = "whole sentences, " if explanation.unit == "sentence" else ""
+    size = "any number of tokens" if explanation.budget >= 100 else f"{explanation.budget:g} % of the tokens"
+    return unit + size
 
 
 def _asked(explanation: Explanation) -> str:
