@@ -23,6 +23,9 @@ from unirex.data.rationales import text_spans
 from unirex.data.rows import json_rows, nonempty
 from unirex.data.segmentation import sentences, text_words
 from unirex.errors import UserError, one_line
+from unirex.registry import late
+
+SHOWN_SPANS = 5  # in a `repr`
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -121,6 +124,19 @@ class Explanation:
         """The label that the reasons are for."""
         return answer_labels(self.label)[0] if self.target is None else self.target
 
+    def __repr__(self) -> str:
+        share = f"{self.probabilities[self.explained]:.1%}".replace("%", " %")
+        words = ", ".join(shortened(span.text) for span in self.spans[:SHOWN_SPANS]) or "nothing"
+        more = ", …" * (len(self.spans) > SHOWN_SPANS)
+        return f"<Explanation {self.explained!r} ({share}) by {words}{more} in {shortened(self.text, 60)}>"
+
+    def _repr_html_(self) -> str:
+        return late("unirex.report.explanations:notebook_view")(self)
+
+    def plot(self) -> Any:
+        """The scores of its words as a matplotlib figure; the rationale is filled."""
+        return late("unirex.report.explanations:explanation_figure")(self).drawn()
+
     @property
     def text(self) -> str:
         """The original text, untouched."""
@@ -184,6 +200,15 @@ def _check_places(explanation: Explanation) -> None:
             raise ValueError(
                 f"there is no {part.text!r} at {part.start}:{part.end} of segment {part.segment}"
             )
+
+
+def shortened(text: str, length: int = 30) -> str:
+    """A text in quotes, cut to a length.
+
+    >>> shortened("a gorgeous film", 10)
+    "'a gorgeous…'"
+    """
+    return repr(text if len(text) <= length else f"{text[:length].rstrip()}…")
 
 
 def explanations(

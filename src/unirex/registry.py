@@ -40,8 +40,7 @@ class Registry(Mapping[str, Any]):
         if name not in self:
             raise unknown(self.kind, name, self)
         if name not in self.loaded:
-            module, _, attribute = self.sources[name].partition(":")
-            self.loaded[name] = getattr(import_module(module), attribute)
+            self.loaded[name] = late(self.sources[name])
         return self.loaded[name]
 
     def about(self, name: str) -> str:
@@ -62,6 +61,15 @@ class Registry(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len({**self.sources, **self.loaded})
+
+
+def late(place: str) -> Any:
+    """The object at `module:attribute`, imported now.
+
+    For names of registries, and for views of an object that are defined further down the line of imports.
+    """
+    module, _, attribute = place.partition(":")
+    return getattr(import_module(module), attribute)
 
 
 def _first_line(docstring: str | None) -> str:

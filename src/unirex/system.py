@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
@@ -12,12 +12,22 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, overload
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from safetensors import SafetensorError
 from torch import Tensor
 
 from unirex.config import EXPLAINED_BUDGET, check_budget
-from unirex.data.example import Example, Label, answer_labels, choice_label
+from unirex.data.example import (
+    SHOWN_LABELS,
+    Answer,
+    Example,
+    Label,
+    answer_labels,
+    choice_label,
+    numbered_answer,
+)
 from unirex.data.formats.objects import inputs_of
 from unirex.data.formats.table import parse_choices
 from unirex.data.validate import at, check_text
@@ -28,13 +38,14 @@ from unirex.errors import UserError, one_line, unknown
 from unirex.explanation import UNITS, Explanation, RationaleRule, explanations
 from unirex.extractors import LABEL_FREE, build_extractor, extractor_name, option_names
 from unirex.extractors.token_scores import check_dial
-from unirex.files import DRAFT, Advance, check_sums, write_sums
+from unirex.files import DRAFT, Advance, Progress, check_sums, write_sums
 from unirex.modeling import RationaleConfig, RationaleModel
 from unirex.models.classifier import Classifier
 from unirex.models.encoders import SAFE, check_complete, check_files, check_finite, quiet_transformers
 from unirex.models.labelling import LabelSet
 from unirex.models.saved import check_saved, saved_kind
 from unirex.models.wrapping import wrap_classifier
+from unirex.registry import late
 from unirex.select import SELECTORS, budget_counts, reasons
 from unirex.step import Step
 
@@ -82,6 +93,32 @@ class System:
         return f"vanilla + {self.model.config.extractor}" if method == "vanilla" else method
 
     @property
+    def encoder_name(self) -> str:
+        """Where its encoder came from, or else the family it is of."""
+        encoder = self.model.config.encoder
+        return getattr(encoder, "_name_or_path", "") or encoder.model_type
+
+    def __repr__(self) -> str:
+        return (
+            f"<System {self.name}: {', '.join(f'{name} {value}' for name, value in self._facts().items())}>"
+        )
+
+    def _repr_html_(self) -> str:
+        return late("unirex.report.notebook:facts")(self.name, self._facts())
+
+    def _facts(self) -> dict[str, str]:
+        """What a person wants to know of it at a glance."""
+        config, shown = self.model.config, ", ".join(map(repr, self.labels[:SHOWN_LABELS]))
+        return {
+            "labels": shown + ", …" * (len(self.labels) > SHOWN_LABELS),
+            "extractor": str(config.extractor),
+            "encoder": self.encoder_name,
+            "tokens": f"up to {config.max_length}",
+            "parameters": f"{sum(parameter.numel() for parameter in self.model.parameters()):,}",
+            "device": str(self.model.device),
+        }
+
+    @property
     def wrapped(self) -> bool:
         """Whether it is a third-party classifier, not trained here: see `unirex.models.wrapping`."""
         return isinstance(self.model.task, Classifier)
@@ -106,11 +143,15 @@ class System:
         )
 
     @overload
-    def explain(self, texts: Text, **options: Unpack[ExplainOptions]) -> Explanation: ...  # type: ignore[overload-overlap]
+    def explain(  # type: ignore[overload-overlap]
+        self, texts: Text, *, progress: bool = False, **options: Unpack[ExplainOptions]
+    ) -> Explanation: ...
     @overload
-    def explain(self, texts: Iterable[Text], **options: Unpack[ExplainOptions]) -> list[Explanation]: ...
     def explain(
-        self, texts: Text | Iterable[Text], **options: Unpack[ExplainOptions]
+        self, texts: Iterable[Text], *, progress: bool = False, **options: Unpack[ExplainOptions]
+    ) -> list[Explanation]: ...
+    def explain(
+        self, texts: Text | Iterable[Text], *, progress: bool = False, **options: Unpack[ExplainOptions]
     ) -> Explanation | list[Explanation]:
         """Predict a text, or several, and name the words that decided: `budget` per cent of the tokens.
 
@@ -119,6 +160,7 @@ class System:
 
         Args:
             texts: one or several; a frame or a dataset with a column `text`.
+            progress: show progress on standard error, or in the notebook.
             options: `budget`, by default 20 (a system that predicts from its rationale names what it read);
                 `selector`; `unit`, what the rationale is made of: word, token or sentence; `target`, the
                 label to give reasons for, by default the predicted one; `contrast`, two labels: reasons for
@@ -130,7 +172,9 @@ class System:
         texts = inputs_of(texts)
         if isinstance(texts, str | tuple | Mapping | Example):
             return next(self.explain_all([texts], targets=targets, **others))
-        return list(self.explain_all(texts, targets=targets, **others))
+        total = len(texts) if isinstance(texts, Sized) else None
+        with Progress("explaining", total=total, shown=progress) as shown:
+            return list(self.explain_all(texts, targets=targets, advance=shown.advance, **others))
 
     def explain_all(
         self,
@@ -213,6 +257,64 @@ class System:
         if config.predict_from == "rationale":
             return False
         return config.extractor not in LABEL_FREE or bool(config.extractor_options.get("per_label"))
+
+    @overload
+    def predict(self, texts: Text, *, progress: bool = False) -> Answer: ...  # type: ignore[overload-overlap]
+    @overload
+    def predict(self, texts: Iterable[Text], *, progress: bool = False) -> list[Answer]: ...
+    def predict(self, texts: Text | Iterable[Text], *, progress: bool = False) -> Answer | list[Answer]:
+        """The label of a text, or of several; nothing is explained, so it takes one pass.
+
+        Where a text gets a set of labels, it is a tuple of them.
+
+        Args:
+            texts: as for `explain`.
+            progress: show progress on standard error, or in the notebook.
+        """
+        several, examples = _as_examples(texts)
+        answers = [answer for answer, _ in self._predicted(examples, progress)]
+        return answers if several else answers[0]
+
+    def predict_proba(self, texts: Text | Iterable[Text], *, progress: bool = False) -> np.ndarray:
+        """The probabilities of the `labels`: [texts, labels], or [labels] for a single text.
+
+        With choices the columns are their letters, and a letter that a text does not have gets 0.
+        """
+        several, examples = _as_examples(texts)
+        rows = [row for _, row in self._predicted(examples, progress)]
+        table = np.zeros((len(rows), max(map(len, rows), default=len(self.labels))), dtype=np.float32)
+        for number, row in enumerate(rows):
+            table[number, : len(row)] = row
+        return table if several else table[0]
+
+    def score(self, texts: Iterable[Text], labels: Iterable[Label], *, progress: bool = False) -> float:
+        """The accuracy: the share of the texts whose label is predicted."""
+        _, examples = _as_examples(texts)
+        gold = list(labels)
+        if not gold or len(examples) != len(gold):
+            raise UserError(
+                f"score: {len(examples)} texts and {len(gold)} labels; give a label for each text."
+            )
+        if not self.model.config.built_layout().choice and not set(gold) & set(self.labels):
+            raise unknown("label", gold[0], self.labels)  # else 1 for "1" would be a score of 0
+        predicted = self.predict(examples, progress=progress)
+        return sum(found == label for found, label in zip(predicted, gold, strict=True)) / len(gold)
+
+    def _predicted(
+        self, examples: Sequence[Example], progress: bool
+    ) -> Iterator[tuple[Answer, NDArray[np.float32]]]:
+        """The answer to each example, and the probabilities of all labels, or of its choices."""
+        budgets = [max(self.model.config.budgets)]  # enough for systems that predict from their rationale
+
+        def answer(_: Sequence[Example], encoded: Sequence[Encoded], batch: Batch) -> Iterator[Any]:
+            step = self.model.step(batch, budgets=budgets, views=("kept",))
+            numbers, rows = step.labelling.predicted(step.logits), step.labelling.probabilities(step.logits)
+            for found, row, item in zip(numbers, rows.cpu().numpy(), encoded, strict=True):
+                labels = self.label_names(len(item.sequences))
+                yield numbered_answer(found, labels), row[: len(labels)]
+
+        with Progress("predicting", total=len(examples), shown=progress) as shown:
+            yield from self.stream(examples, answer, advance=shown.advance)
 
     def label_number(self, label: Label) -> int:
         """The number of the logit of a label, given as itself or as text; of choices, of its letter."""
@@ -524,6 +626,14 @@ def as_example(text: object, number: int) -> Example:
         if not any(segment.strip() for segment in checked):
             raise UserError("there is nothing to classify in it.")
         return Example(str(number), checked, choices=parse_choices(choices, column="choices"))
+
+
+def _as_examples(texts: Any) -> tuple[bool, list[Example]]:
+    """Whether these are several texts, and they or the one as examples to predict, without their labels."""
+    texts = inputs_of(texts)
+    one = isinstance(texts, str | tuple | Mapping | Example)
+    examples = (as_example(text, number) for number, text in enumerate([texts] if one else texts))
+    return not one, [replace(example, label=None) for example in examples]
 
 
 def _parts(text: Mapping[str, Any], number: int) -> tuple[Any, Any]:

@@ -12,7 +12,7 @@ from typing import Any, get_args
 from unirex.comparison import significance
 from unirex.comparison.evaluations import align, read_evaluation
 from unirex.comparison.examples import GatheredExamples, gather_examples
-from unirex.comparison.figures import figures
+from unirex.comparison.figures import figure, figures
 from unirex.comparison.method import Method, removals
 from unirex.comparison.notes import comparability_notes, paper_notes
 from unirex.comparison.page import comparison_page
@@ -27,6 +27,7 @@ from unirex.metrics.paired import PairedTest
 from unirex.metrics.registry import BY_REMOVAL, HEADLINE, METRICS, PERFORMANCE_SCORES, metric
 from unirex.metrics.relative_gain import FAITHFULNESS, PLAUSIBILITY, Gains, relative_gain, warnings_of
 from unirex.paper.published import performance_metric
+from unirex.report import notebook
 from unirex.report.notes import constant_answer
 
 GAIN_METHODS = 4  # of fewer, a relative gain says little more than who is best
@@ -100,6 +101,15 @@ class Comparison:
     examples: int = PAGE_EXAMPLES
     gate: float | None = None
     _tested: dict[str, list[Difference]] = field(default_factory=dict, repr=False)
+
+    def __repr__(self) -> str:
+        names = ", ".join(method.name for method in self.methods)
+        return f"<Comparison of {names} on {self.texts} texts: {', '.join(self.columns)}>"
+
+    def _repr_html_(self) -> str:
+        probes = probes_table(self)
+        grids = [main_table(self, short=True), *([] if probes is None else [probes])]
+        return notebook.tables(grids, self.warnings)
 
     @property
     def texts(self) -> int:
@@ -213,9 +223,13 @@ class Comparison:
         probes = probes_table(self) if text else None  # other formats hold one table
         return main if probes is None else f"{main}\n\n{probes.text()}"
 
+    def plot(self, kind: str = "trade-off") -> Any:
+        """A matplotlib figure: `trade-off`, `curves`, `calibration`, `classes`, `lengths` or `agreement`."""
+        return figure(self, kind).drawn()
+
     def save_plots(self, folder: str | Path) -> list[Path]:
         """Write every figure as SVG and PNG."""
-        return [path for figure in figures(self) for path in figure.save(Path(folder))]
+        return [path for drawn in figures(self) for path in drawn.save(Path(folder))]
 
     def page(self, title: str | None = None, *, remarks: Sequence[str] = ()) -> str:
         """The whole report as a self-contained HTML page; `remarks` are notes of your own under the table."""

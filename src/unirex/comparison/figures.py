@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import isnan, nan
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from unirex.comparison.method import (
     split_by_length,
 )
 from unirex.comparison.notes import figure_note
+from unirex.errors import UserError, unknown
 from unirex.metrics.calibration import share_interval
 from unirex.metrics.registry import metric
 from unirex.report import plots
@@ -29,13 +30,29 @@ if TYPE_CHECKING:
 MOST_CLASSES = 20  # more are only in the table
 SUBSET_METRICS = ("accuracy", "csd", "auprc")  # one for each desideratum, all of them means over texts
 FEWEST = 10  # texts behind a mark; of fewer, a number says little
+NEEDS = {  # of each figure
+    "trade-off": "needs two methods, and two of performance, faithfulness and plausibility of each",
+    "curves": "needs comprehensiveness or sufficiency at two budgets",
+    "calibration": "needs predicted probabilities",
+    "classes": f"needs gold labels of 2 to {MOST_CLASSES} classes",
+    "lengths": "needs texts of different lengths",
+}
 INTERVALS = "Bars and bands: 95 % intervals over texts; of several seeds, that of their mean."
 
 
 def figures(comparison: Comparison) -> list[Figure]:
     """Every figure that there are numbers for."""
-    makers = (trade_off, curves, reliability, classes, lengths)
-    return [figure for make in makers for figure in make(comparison)]
+    return [figure for make in FIGURES.values() for figure in make(comparison)]
+
+
+def figure(comparison: Comparison, kind: str) -> Figure:
+    """One figure by its name; a `UserError` if there are no numbers for it."""
+    if kind not in FIGURES:
+        raise unknown("figure", kind, FIGURES)
+    found = next(FIGURES[kind](comparison), None)
+    if found is None:
+        raise UserError(f"figure '{kind}': {NEEDS[kind]}.")
+    return found
 
 
 def trade_off(comparison: Comparison) -> Iterator[Figure]:
@@ -196,3 +213,12 @@ def _part(method: Method, key: str, subset: ExampleSubset) -> Estimate:
     """A metric over some of the texts with its interval, in the units it is shown in."""
     scale, (low, high) = metric(key).scale, interval_over(method, key, subset, fewest=FEWEST)
     return scale * mean_over(method, key, subset), scale * low, scale * high
+
+
+FIGURES: dict[str, Callable[[Comparison], Iterator[Figure]]] = {
+    "trade-off": trade_off,
+    "curves": curves,
+    "calibration": reliability,
+    "classes": classes,
+    "lengths": lengths,
+}

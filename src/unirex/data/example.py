@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from unirex.errors import UserError
+from unirex.registry import late
 
 Label = str | int | float | bool
 Answer = Label | tuple[Label, ...]  # one label; where texts have sets of labels: all of them, see `label_set`
@@ -19,6 +20,7 @@ GroupKind = Literal["annotators", "evidence"]
 
 SPLIT_NAMES = ("train", "dev", "test")
 IMBALANCED = 3.0  # times as many texts as the rarest label has: then macro F1 says more than accuracy
+SHOWN_LABELS = 10  # in a `repr`
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +162,15 @@ class Splits(Mapping[str, Sequence[Example]]):
     digest: str | None = field(default=None, compare=False, repr=False)
     origin: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
     skipped: tuple[str, ...] = field(default=(), compare=False, repr=False)
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{split} {len(part)}" for split, part in self.parts.items())
+        labels = ", ".join(map(repr, self.info.labels[:SHOWN_LABELS]))
+        more = ", …" * (len(self.info.labels) > SHOWN_LABELS)
+        return f"<Splits of {self.info.name}: {sizes}; labels {labels}{more}>"
+
+    def _repr_html_(self) -> str:
+        return late("unirex.report.dataset:notebook_view")(self)
 
     def __getitem__(self, split: str) -> Sequence[Example]:
         return self.parts[split]

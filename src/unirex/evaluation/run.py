@@ -24,6 +24,8 @@ from unirex.evaluation.recording import EvaluationProtocol, batch_records, measu
 from unirex.evaluation.records import Record
 from unirex.evaluation.summary import Summary
 from unirex.files import Advance, Progress, new_folder, replace_file
+from unirex.registry import late
+from unirex.report import notebook
 from unirex.system import System
 
 TARGETS = ("predicted", "gold")
@@ -38,6 +40,12 @@ class Results:
     labels: tuple[Label, ...]
     records: tuple[Record, ...]
     facts: Mapping[str, object] = field(default_factory=dict)  # of the system and its run
+
+    def __repr__(self) -> str:
+        return f"<Results of {self.name} on {len(self.records)} texts>"
+
+    def _repr_html_(self) -> str:
+        return notebook.tables(self.summary.grids())
 
     @cached_property
     def summary(self) -> Summary:
@@ -70,6 +78,10 @@ class Results:
     def table(self) -> str:
         """The three desiderata as text."""
         return self.summary.table()
+
+    def plot(self, kind: str = "curves") -> Any:
+        """A matplotlib figure: `curves`, `calibration`, `classes` or `lengths`."""
+        return late("unirex.comparison:compare")({self.name: self}).plot(kind)
 
     def save(self, folder: Path) -> None:
         """Write `records.jsonl`, `records.parquet` and `metrics.json`, each whole or not at all."""
@@ -109,7 +121,7 @@ def evaluate(
             count for plausibility.
         name: of the row in tables.
         columns: names of the columns of a frame, a dataset or rows: `{"text": "review"}`.
-        progress: show progress on standard error.
+        progress: show progress on standard error, or in the notebook.
         options: those of `evaluated`: budgets, removal, beside, draws, probes, target, batch_size.
     """
     examples = examples_of(examples, columns)
@@ -293,7 +305,7 @@ def system_facts(system: System) -> dict[str, object]:
     model = system.model
     return {
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
-        "encoder": getattr(model.config.encoder, "_name_or_path", "") or model.config.encoder.model_type,
+        "encoder": system.encoder_name,
         "extractor": model.config.extractor,
         "extractor_options": dict(model.config.extractor_options or {}),
         "peak_memory_bytes": _peak_memory(model.device),

@@ -18,7 +18,7 @@ from unirex.metrics.paired import mean_std
 from unirex.metrics.registry import BY_REMOVAL, HEADLINE, PROBED
 from unirex.report.grid import Cell, Grid, Head
 from unirex.report.notes import collapse_warning, completeness_note, select_predict_note
-from unirex.report.table import table
+from unirex.report.table import results_grid
 
 FLOOR = "random scores"
 SHOWN_CLASSES = 10  # most labels with a table of their own
@@ -131,17 +131,21 @@ class Summary:
 
     def table(self) -> str:
         """The three desiderata as text, with intervals and notes; then further removals and probes."""
+        return "\n\n".join(grid.text() for grid in self.grids())
+
+    def grids(self) -> list[Grid]:
+        """The tables of `table` before they are typeset."""
         rows = self.rows
         leading = self.columns.tally.leading
         named = [leading, *(name for name in HEADLINE if name != leading)]
         shown = [name for name in named if any(name in row for row in rows.values())]
         intervals = {self.name: self.intervals} if self.intervals else None
-        main = table(rows, shown, intervals, notes=self.notes, warnings=self.warnings)
+        main = results_grid(rows, shown, intervals, notes=self.notes, warnings=self.warnings)
         removals, probed = self.removals(), [name for name in PROBED if name in self.metrics]
-        others = [table(removals)] if len(removals) > 1 else []
-        others += [table(rows, columns=probed)] if probed else []
-        others += [self.class_grid().text()] if 0 < len(self.classes()) <= SHOWN_CLASSES else []
-        return "\n\n".join([main, *others])
+        others = [results_grid(removals)] if len(removals) > 1 else []
+        others += [results_grid(rows, columns=probed)] if probed else []
+        others += [self.class_grid()] if 0 < len(self.classes()) <= SHOWN_CLASSES else []
+        return [main, *others]
 
     def class_grid(self) -> Grid:
         """For each label its texts, how well it is found, and how often each label was predicted for it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import Group, RenderableType
@@ -10,11 +11,12 @@ from rich.table import Table
 from rich.text import Text
 
 from unirex.data.check import Repeats
-from unirex.data.example import Example, Label, answer_name, choice_label
+from unirex.data.example import Example, Label, Splits, answer_labels, answer_name, choice_label
 from unirex.data.statistics import Lengths, SplitStatistics, Statistics
 from unirex.metrics.agreement import Agreement
 from unirex.printable import printable, printable_lines
-from unirex.report.grid import MISSING
+from unirex.report import notebook
+from unirex.report.grid import MISSING, Cell, Grid, Head
 from unirex.report.grid import number as decimal
 from unirex.report.marked_text import (
     NONE_MARKED,
@@ -123,6 +125,40 @@ def _no_marks(example: Example) -> str | None:
     if example.rationale is None:
         return NOT_ANNOTATED
     return None if any(example.rationale) else NONE_MARKED
+
+
+# ---- In a notebook ----------------------------------------------------------------------------------------
+
+
+def notebook_view(data: Splits) -> Html:
+    """A dataset as the output of a cell: its sizes by split and label, and its first example."""
+    sizes = notebook.tables([_sizes(data)])
+    example = next((example for part in data.values() for example in part), None)
+    if example is None:
+        return sizes
+    label = "no label" if example.label is None else f"label {answer_name(example.label)}"
+    parts = [notebook.remark(f"The first example, {example.id}: {label}")]
+    parts.append(notebook.passage(example_pieces(example)))
+    parts += [notebook.remark(f"{letter}  {choice}") for letter, choice, _ in _labelled_choices(example)]
+    return notebook.frame(sizes, *parts)
+
+
+def _labels(example: Example) -> tuple[Label, ...]:
+    return () if example.label is None else answer_labels(example.label)
+
+
+def _sizes(data: Splits) -> Grid:
+    """How many texts every split has, in all, with gold marks, and of each label."""
+    labels = data.info.labels[:SHOWN_LABELS]
+    body = []
+    for split, part in data.items():
+        counts = Counter(label for example in part for label in _labels(example))
+        marked = sum(example.rationale is not None for example in part)
+        numbers = (len(part), marked, *(counts[label] for label in labels))
+        body.append([Cell(split), *(Cell(f"{number:,}") for number in numbers)])
+    heads = [Head(data.info.name), Head("texts"), Head("with gold"), *(Head(str(label)) for label in labels)]
+    left = len(data.info.labels) - len(labels)
+    return Grid(heads, body, caption=f"and {left} labels more" if left else "")
 
 
 # ---- Statistics -------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Explanations shown to a person: as a page that stands alone, or one by one in a terminal."""
+"""Explanations shown to a person: as a page that stands alone, or one by one in a notebook or a terminal."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from rich.text import Text
 from unirex.data.example import Answer, Label, answer_labels, answer_name, choice_label
 from unirex.explanation import Explanation
 from unirex.printable import printable
+from unirex.report import notebook, plots
+from unirex.report.figures import Figure
 from unirex.report.marked_text import (
     NONE_MARKED,
     NOT_ANNOTATED,
@@ -28,6 +30,7 @@ from unirex.report.markup import Html, element
 from unirex.report.page import count, gold_label, header, page, percent, rationale_key
 
 SHOWN_LABELS = 5
+SHOWN_WORDS = 40  # in a figure
 BAR = 24  # characters for a probability of 1
 
 
@@ -130,6 +133,55 @@ def _gold_remark(explanation: Explanation) -> str:
     return "" if explanation.gold_label is None else NOT_ANNOTATED
 
 
+# ---- In a notebook ----------------------------------------------------------------------------------------
+
+
+def notebook_view(explanation: Explanation) -> Html:
+    """An explanation as the output of a cell."""
+    parts = [notebook.passage(_marked(explanation)), notebook.bars(_shares(explanation))]
+    parts.append(notebook.remark(f"underlined: the rationale{_asked(explanation)}, {_budget(explanation)}"))
+    gold = explanation.gold_label
+    if gold is not None:
+        right = "✓ correct" if gold == explanation.label else "✗ wrong"
+        parts.append(notebook.remark(f"{right}, gold label {_named(explanation, gold)}"))
+    if explanation.gold_spans is not None:
+        words = " · ".join(span.text for span in explanation.gold_spans) or "nothing"
+        parts.append(notebook.remark(f"gold rationale: {words}"))
+    if explanation.completeness_error is not None:
+        parts.append(notebook.remark(_completeness(explanation)))
+    if explanation.truncated > 0:
+        parts.append(notebook.warning(_truncation(explanation)))
+    return notebook.frame(*parts)
+
+
+def _shares(explanation: Explanation) -> list[tuple[str, float, bool]]:
+    """Names and probabilities of the labels, and which of them is predicted."""
+    return [
+        (_named(explanation, label), probability, _given(explanation, label))
+        for label, probability in _ranked(explanation)
+    ]
+
+
+def explanation_figure(explanation: Explanation) -> Figure:
+    """The scores of the words as bars, in the order of the text; of a long text only the highest."""
+    highest = sorted(explanation.words, key=lambda word: -word.score)[:SHOWN_WORDS]
+    shown = sorted(highest, key=lambda word: (word.segment, word.start))
+    left = len(explanation.words) - len(shown)
+    label = explanation.explained
+    title = f"{_named(explanation, label)}, {percent(explanation.probabilities[label])}"
+    across = f"score; filled: the rationale{_asked(explanation)}"
+    return Figure(
+        "explanation",
+        title,
+        "The scores of the words in the order of the text.",
+        lambda: plots.word_scores(
+            [(word.text, word.score, word.selected) for word in shown],
+            title=title,
+            across=across + f" ({left} words with lower scores are left out)" * bool(left),
+        ),
+    )
+
+
 # ---- In a terminal ----------------------------------------------------------------------------------------
 
 
@@ -146,7 +198,7 @@ def _terminal_title(explanation: Explanation) -> Text:
     return title
 
 
-# ---- What both show ---------------------------------------------------------------------------------------
+# ---- What all show ----------------------------------------------------------------------------------------
 
 
 def _marked(explanation: Explanation) -> list[list[TextPiece]]:

@@ -65,11 +65,16 @@ class Figure:
         """The drawing as SVG inside a page, in the colours of the page; `narrow` for a phone."""
         name, width = (f"{self.name}-narrow", NARROW) if narrow else (self.name, WIDTH)
         with drawing(name, width=width):
-            svg = _saved(self.draw(), "svg", transparent=True)
+            svg = saved(self.draw(), "svg", transparent=True)
         root = ElementTree.fromstring(svg)
         named = {"role": "img", "aria-label": self.title, "class": "plot narrow" if narrow else "plot"}
         root.attrib = {"viewBox": root.attrib["viewBox"], **named}
         return _element(root, name)
+
+    def drawn(self) -> Any:
+        """The drawing as a matplotlib figure, to show, change or save."""
+        with drawing(self.name):
+            return self.draw()
 
     def save(self, folder: Path) -> list[Path]:
         """Write `NAME.svg` and `NAME.png`, each atomically."""
@@ -77,7 +82,7 @@ class Figure:
         with drawing(self.name):
             drawn = self.draw()
             for path in paths:
-                write_file(path, _saved(drawn, path.suffix[1:]))
+                write_file(path, saved(drawn, path.suffix[1:]))
         return paths
 
 
@@ -136,19 +141,21 @@ def drawing(name: str, *, width: float = WIDTH) -> Iterator[None]:
 def canvas(panels: int, *, across: int, height: float) -> tuple[Any, list[Any]]:
     """A figure of equal panels, each `height` inches high: `across` fit into a row of the usual width."""
     from matplotlib import rcParams
-    from matplotlib.figure import Figure as Canvas  # without pyplot, which keeps every figure alive
+
+    from unirex.report.notebook_figure import NotebookFigure
 
     width = rcParams["figure.figsize"][0]
     across = max(1, min(panels, int(across * width / WIDTH)))
     down = -(-panels // across)
-    drawn = Canvas(figsize=(width, height * down), layout="constrained")
+    drawn = NotebookFigure(figsize=(width, height * down), layout="constrained")
     axes = list(drawn.subplots(down, across, squeeze=False).flat)
     for unused in axes[panels:]:
         unused.set_axis_off()
     return drawn, axes[:panels]
 
 
-def _saved(drawn: Any, format_: str, *, transparent: bool = False) -> bytes:
+def saved(drawn: Any, format_: str, *, transparent: bool = False) -> bytes:
+    """A matplotlib figure as the content of a file."""
     content = io.BytesIO()
     extra: dict[str, Any] = {"metadata": {"Date": None}} if format_ == "svg" else {}
     drawn.savefig(content, format=format_, dpi=DPI, transparent=transparent, **extra)

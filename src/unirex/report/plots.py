@@ -1,4 +1,4 @@
-"""The plots of a comparison: trade-offs, curves, reliability diagrams, classes.
+"""The plots of a comparison: trade-offs, curves, reliability diagrams, classes; and of one text.
 
 Each returns a matplotlib figure, drawn inside `figures.drawing`. A number without an interval is not drawn.
 """
@@ -167,6 +167,24 @@ def dots(
     axis.margins(x=0.04)
     _legend(figure, systems, line=False)
     return figure
+
+
+def word_scores(words: Sequence[tuple[str, float, bool]], *, title: str, across: str) -> Any:
+    """One bar per word: its text, its score and whether it is in the rationale, which is drawn filled."""
+    figure, (axis,) = canvas(1, across=1, height=1.0 + 0.24 * len(words))
+    colour = SystemStyle.of(0).colour
+    for row, (_, score, selected) in enumerate(words):
+        axis.barh(row, score, height=0.7, color=colour if selected else CARD, edgecolor=colour, lw=1)
+    axis.set_yticks(range(len(words)), [_short_word(text) for text, _, _ in words])
+    axis.set(title=_short_word(title, 2 * LONGEST), xlabel=across, ylim=(len(words) - 0.4, -0.6))
+    axis.axvline(0, color=MUTED, lw=0.8)
+    axis.grid(visible=False, axis="y")
+    return figure
+
+
+def _short_word(text: str, length: int = LONGEST) -> str:
+    """A word as it fits beside its bar; words may be equal, so nothing is numbered."""
+    return short_names([text], length)[0]
 
 
 def _legend(figure: Any, systems: Sequence[Series], *, line: bool = True, floor: bool = False) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from unirex.errors import UserError
 from unirex.metrics.registry import METRICS, Metric, metric
@@ -36,7 +35,7 @@ def table(
     slm-fp       93.5
       95 %  91.2–95.1
     """
-    return replace(_grid(rows, columns, intervals), notes=notes, warnings=warnings).text()
+    return results_grid(rows, columns, intervals, notes=notes, warnings=warnings).text()
 
 
 def markdown(
@@ -53,7 +52,7 @@ def markdown(
     |:--|--:|
     | slm-fp | 93.5 |
     """
-    return replace(_grid(rows, columns), notes=notes, warnings=warnings).markdown()
+    return results_grid(rows, columns, notes=notes, warnings=warnings).markdown()
 
 
 def columns_of(rows: SystemMetrics) -> list[str]:
@@ -98,15 +97,23 @@ def between(key: str, bounds: tuple[float, float] | None) -> str:
     return f"{low} to {high}" if "-" in low + high else f"{low}–{high}"  # a dash next to a minus misleads
 
 
-def _grid(results: SystemMetrics, columns: Sequence[str] | None, intervals: Intervals | None = None) -> Grid:
-    """The results before they are typeset."""
-    keys = columns_of(results) if columns is None else list(columns)
+def results_grid(
+    rows: SystemMetrics,
+    columns: Sequence[str] | None = None,
+    intervals: Intervals | None = None,
+    *,
+    notes: Sequence[str] = (),
+    warnings: Sequence[str] = (),
+) -> Grid:
+    """The same results before they are typeset."""
+    keys = columns_of(rows) if columns is None else list(columns)
     body = []
-    for name, values in results.items():
+    for name, values in rows.items():
         bounds = (intervals or {}).get(name, {})
         cells = [Cell(cell(key, values.get(key)), under=between(key, bounds.get(key))) for key in keys]
         body.append([Cell(name, under="95 %" if any(entry.under for entry in cells) else ""), *cells])
-    return Grid([Head(""), *(Head(header(key), key) for key in keys)], body)
+    heads = [Head(""), *(Head(header(key), key) for key in keys)]
+    return Grid(heads, body, notes=notes, warnings=warnings)
 
 
 def _known_metric(key: str) -> Metric | None:
