@@ -26,7 +26,7 @@ LINE = (
     ("objectives", "config"),
     ("modeling", "system", "pipeline"),
     ("training",),
-    ("methods",),
+    ("methods", "estimator"),
     ("paper", "report"),
     ("evaluation",),
     ("eraser", "comparison", "overview"),

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from unirex.data import load_dataset
     from unirex.data.example import DatasetInfo, Example, Splits
     from unirex.errors import UserError
+    from unirex.estimator import RationaleClassifier as RationaleClassifier
     from unirex.evaluation import Results, evaluate
     from unirex.explanation import Explanation
     from unirex.methods import fit
@@ -37,6 +38,7 @@ _PLACES = {
     "Example": "unirex.data.example",
     "Explanation": "unirex.explanation",
     "Overview": "unirex.overview",
+    "RationaleClassifier": "unirex.estimator",
     "Results": "unirex.evaluation",
     "Splits": "unirex.data.example",
     "System": "unirex.system",
@@ -49,7 +51,7 @@ _PLACES = {
     "summarise": "unirex.overview",
 }
 
-__all__ = [
+__all__ = [  # without RationaleClassifier, which needs scikit-learn: `from unirex import *` must not
     "Comparison",
     "DatasetInfo",
     "Example",
@@ -75,7 +77,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted(_PLACES)
 
 
 register_with_transformers()

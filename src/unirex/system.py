@@ -169,12 +169,12 @@ class System:
         target = options.get("target")
         others: dict[str, Any] = {name: value for name, value in options.items() if name != "target"}
         targets = () if target is None else (target,)
-        texts = inputs_of(texts)
-        if isinstance(texts, str | tuple | Mapping | Example):
-            return next(self.explain_all([texts], targets=targets, **others))
-        total = len(texts) if isinstance(texts, Sized) else None
+        given = inputs_of(texts)
+        if _is_one(given):
+            return next(self.explain_all([given], targets=targets, **others))
+        total = len(given) if isinstance(given, Sized) else None
         with Progress("explaining", total=total, shown=progress) as shown:
-            return list(self.explain_all(texts, targets=targets, advance=shown.advance, **others))
+            return list(self.explain_all(given, targets=targets, advance=shown.advance, **others))
 
     def explain_all(
         self,
@@ -628,10 +628,17 @@ def as_example(text: object, number: int) -> Example:
         return Example(str(number), checked, choices=parse_choices(choices, column="choices"))
 
 
+def _is_one(texts: Any) -> bool:
+    """Whether this is one text, not several: a tuple is a pair or more, unless it is one of examples."""
+    if isinstance(texts, tuple):
+        return not any(isinstance(text, Example) for text in texts)
+    return isinstance(texts, str | Mapping | Example)
+
+
 def _as_examples(texts: Any) -> tuple[bool, list[Example]]:
     """Whether these are several texts, and they or the one as examples to predict, without their labels."""
     texts = inputs_of(texts)
-    one = isinstance(texts, str | tuple | Mapping | Example)
+    one = _is_one(texts)
     examples = (as_example(text, number) for number, text in enumerate([texts] if one else texts))
     return not one, [replace(example, label=None) for example in examples]
 
