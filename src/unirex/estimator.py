@@ -149,9 +149,11 @@ class RationaleClassifier(ClassifierMixin, BaseEstimator):
         return merge(self.settings or {}, named)
 
     def _splits(self, examples: Sequence[Example], dev: Sequence[Any] | None, seed: int) -> Splits:
+        share = self.validation_fraction
+        if dev is None and not 0 < share < 1:
+            raise UserError(f"validation_fraction {share}: give a share between 0 and 1.")
         if dev is None:
-            parts = stratified_split(examples, dev=self.validation_fraction, test=0, seed=seed)
-            return load_dataset(parts)
+            return load_dataset(stratified_split(examples, dev=share, test=0, seed=seed))
         if not isinstance(dev, tuple | list) or len(dev) not in (2, 3):
             raise UserError("dev: give (texts, labels), or (texts, labels, rationales).")
         others = _labelled(*dev, rationale_format=self.rationale_format)
@@ -164,7 +166,6 @@ def _labelled(X: Any, y: Any, rationales: Any = None, *, rationale_format: Ratio
         raise UserError("y is None; fit needs a label for each text.")
     samples, labels = _samples(X), column_or_1d(y)
     check_consistent_length(samples, labels, rationales)
-    check_classification_targets(labels)
     columns = [f"text_{number}" for number in range(1, _size(samples) + 1)]
     rows = []
     for sample, label in zip(samples, labels.tolist(), strict=True):
@@ -176,6 +177,7 @@ def _labelled(X: Any, y: Any, rationales: Any = None, *, rationale_format: Ratio
         for row, marks in zip(rows, rationales, strict=True):
             row["rationale"] = _plain(marks)
     read = objects.read(rows, columns=Columns(text=",".join(columns)), rationale_format=rationale_format)
+    check_classification_targets(labels)  # after `read`, which names the row of a missing label
     return [record.example for record in read]
 
 

@@ -106,6 +106,7 @@ def test_pairs_and_a_dev_set_of_ones_own(tiny):
         (["a", "b"], ["neg"], "inconsistent numbers of samples"),
         (["a"] * 9, ["neg"] * 9, "fewer than two classes"),
         (["a", "b"], [0.5, 0.7], "continuous"),
+        (["a", "b"], ["neg", None], "row 2: 'label' is missing"),
     ],
 )
 def test_mistakes_are_named(tiny, X, y, message):  # noqa: N803

@@ -65,7 +65,7 @@ class Figure:
         """The drawing as SVG inside a page, in the colours of the page; `narrow` for a phone."""
         name, width = (f"{self.name}-narrow", NARROW) if narrow else (self.name, WIDTH)
         with drawing(name, width=width):
-            svg = saved(self.draw(), "svg", transparent=True)
+            svg = _saved(self.draw(), "svg", transparent=True)
         root = ElementTree.fromstring(svg)
         named = {"role": "img", "aria-label": self.title, "class": "plot narrow" if narrow else "plot"}
         root.attrib = {"viewBox": root.attrib["viewBox"], **named}
@@ -82,7 +82,7 @@ class Figure:
         with drawing(self.name):
             drawn = self.draw()
             for path in paths:
-                write_file(path, saved(drawn, path.suffix[1:]))
+                write_file(path, _saved(drawn, path.suffix[1:]))
         return paths
 
 
@@ -154,8 +154,7 @@ def canvas(panels: int, *, across: int, height: float) -> tuple[Any, list[Any]]:
     return drawn, axes[:panels]
 
 
-def saved(drawn: Any, format_: str, *, transparent: bool = False) -> bytes:
-    """A matplotlib figure as the content of a file."""
+def _saved(drawn: Any, format_: str, *, transparent: bool = False) -> bytes:
     content = io.BytesIO()
     extra: dict[str, Any] = {"metadata": {"Date": None}} if format_ == "svg" else {}
     drawn.savefig(content, format=format_, dpi=DPI, transparent=transparent, **extra)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from matplotlib.figure import Figure
+import io
 
-from unirex.report.figures import saved
+from matplotlib.figure import Figure
 
 
 class NotebookFigure(Figure):
     """A figure without pyplot, which would keep every figure alive and show it twice."""
 
     def _repr_png_(self) -> bytes:
-        return saved(self, "png")
+        content = io.BytesIO()
+        self.savefig(content, format="png")
+        return content.getvalue()
