@@ -51,7 +51,7 @@ def share_interval(share: float, texts: float) -> tuple[float, float]:
     """Wilson's 95 % interval of a share of texts, which holds for few texts and for shares of 0 and 1.
 
     >>> low, high = share_interval(1.0, 10)
-    >>> round(low, 3), high
+    >>> round(low, 3), round(high, 3)
     (0.722, 1.0)
     """
     square = NORMAL_95**2
