@@ -67,6 +67,16 @@ def test_parts_have_intervals_over_their_texts_and_few_texts_none(found):
         assert low < f1 < high
 
 
+def test_sets_of_labels_have_the_same_intervals_as_single_labels(tmp_path):
+    def as_set(record):
+        sets = {name: (getattr(record, name),) for name in ("label", "predicted")}
+        return replace(record, **sets)
+
+    places = [file(tmp_path / "one.jsonl"), file(tmp_path / "set.jsonl", change=as_set)]
+    single, sets = (f1_intervals(compare([place]).methods[0], ["neg", "pos"]) for place in places)
+    assert single == sets and not np.isnan(single).any()
+
+
 def test_bins_and_parts_of_few_texts_are_not_drawn(tmp_path):
     few = compare({"a": file(tmp_path / "a.jsonl", number=12), "b": file(tmp_path / "b.jsonl", number=12)})
     assert {figure.name for figure in figures(few)} <= {"trade-off", "curves"}

@@ -12,7 +12,7 @@ import numpy as np
 
 from unirex.comparison.evaluations import TOLERANCE, Evaluation
 from unirex.comparison.significance import whole_set_statistic
-from unirex.data.example import Label
+from unirex.data.example import Label, answer_labels
 from unirex.evaluation.tally import INTERVAL_DRAWS
 from unirex.metrics.arrays import Bools, Floats, Ints
 from unirex.metrics.bootstrap import bootstrap_means, bootstrap_statistic, percentile_interval
@@ -178,11 +178,18 @@ def f1_intervals(method: Method, labels: Sequence[Hashable]) -> list[tuple[float
     """The 95 % interval over texts of the F1 of each label, all seeds together; NaN without predictions."""
     columns = []  # of each label: how often, over the seeds, a text is a hit, gets the label, has the label
     runs = [list(zip(method.predicted(seed), method.gold, strict=True)) for seed in range(method.seeds)]
-    pairs = [[pair for pair in text if None not in pair] for text in zip(*runs, strict=True)]
+    answers = [
+        [
+            (answer_labels(predicted), answer_labels(gold))
+            for predicted, gold in text
+            if None not in (predicted, gold)
+        ]
+        for text in zip(*runs, strict=True)
+    ]
     for label in labels:
-        columns.append([sum(pair == (label, label) for pair in text) for text in pairs])
-        columns.append([sum(predicted == label for predicted, _ in text) for text in pairs])
-        columns.append([sum(gold == label for _, gold in text) for text in pairs])
+        columns.append([sum(label in given and label in right for given, right in text) for text in answers])
+        columns.append([sum(label in given for given, _ in text) for text in answers])
+        columns.append([sum(label in right for _, right in text) for text in answers])
     means = bootstrap_means(np.array(columns, dtype=np.float64).T, draws=INTERVAL_DRAWS)
     hits, guesses, occurrences = means.reshape(len(means), len(labels), 3).transpose(2, 0, 1)
     with np.errstate(invalid="ignore"):  # 0 / 0 in a draw without the label

@@ -161,11 +161,11 @@ def _performance(comparison: Comparison, method: Method) -> str:
     key, chance = comparison.performance, comparison.chance
     if isnan(method.value(key)):
         return "How often it is right is not known: there are no labels or no predictions."
-    what = "is right on" if key == "accuracy" else f"has a {metric(key).header} of"
+    what, on = ("is right on", "of") if key == "accuracy" else (f"has a {metric(key).header} of", "on")
     beside = "" if chance is None else f"; one answer to all of them reaches {cell(key, chance)} %"
     bounds = between(key, method.interval(key))
     share = f"{cell(key, method.value(key))} %{f' ({bounds})' if bounds else ''}"
-    return f"{method.name} {what} {share} of {comparison.texts} texts{beside}."
+    return f"{method.name} {what} {share} {on} {comparison.texts} texts{beside}."
 
 
 def _against_floor(comparison: Comparison, method: Method, desideratum: Desideratum) -> str:

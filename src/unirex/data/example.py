@@ -86,7 +86,8 @@ def answer_name(answer: Answer) -> str:
     >>> answer_name("pos"), answer_name(("insult", "toxic")), answer_name(())
     ('pos', 'insult, toxic', 'no label')
     """
-    return ", ".join(map(str, answer_labels(answer))) or "no label"
+    labels = answer_labels(answer)
+    return ", ".join(map(str, labels)) if labels else "no label"
 
 
 def leading_metric(counts: Mapping[Any, int]) -> TaskMetric:
