@@ -52,7 +52,7 @@ def test_files_are_written_in_the_format_their_ending_says(places, tmp_path, cap
 
 def test_every_run_has_a_row_on_request(places, tmp_path):
     seeds = [run(tmp_path / f"s{seed}", seed=seed) for seed in (4, 5)]
-    assert call(*seeds, "--every-run", "--out", tmp_path / "runs.csv") == 0
+    assert call(*seeds, "--every_run", "--out", tmp_path / "runs.csv") == 0
     lines = (tmp_path / "runs.csv").read_text("utf-8").splitlines()
     assert lines[0].startswith("method,run,seed,accuracy,accuracy_low") and len(lines) == 3
 
