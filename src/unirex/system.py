@@ -26,6 +26,7 @@ from unirex.data.example import (
     Label,
     answer_labels,
     choice_label,
+    label_set,
     numbered_answer,
 )
 from unirex.data.formats.objects import inputs_of
@@ -287,18 +288,19 @@ class System:
             table[number, : len(row)] = row
         return table if several else table[0]
 
-    def score(self, texts: Iterable[Text], labels: Iterable[Label], *, progress: bool = False) -> float:
-        """The accuracy: the share of the texts whose label is predicted."""
+    def score(self, texts: Iterable[Text], labels: Iterable[Any], *, progress: bool = False) -> float:
+        """The accuracy: the share of the texts whose label, or whole set of labels, is predicted."""
         _, examples = _as_examples(texts)
-        gold = list(labels)
+        gold = [label_set(label) if self.multi_label else label for label in labels]
         if not gold or len(examples) != len(gold):
             raise UserError(
                 f"score: {len(examples)} texts and {len(gold)} labels; give a label for each text."
             )
-        if not self.model.config.built_layout().choice and not set(gold) & set(self.labels):
-            raise unknown("label", gold[0], self.labels)  # else 1 for "1" would be a score of 0
+        given = {label for answer in gold for label in answer_labels(answer)}
+        if given and not self.model.config.built_layout().choice and not given & set(self.labels):
+            raise unknown("label", next(iter(given)), self.labels)  # else 1 for "1" would be a score of 0
         predicted = self.predict(examples, progress=progress)
-        return sum(found == label for found, label in zip(predicted, gold, strict=True)) / len(gold)
+        return sum(found == answer for found, answer in zip(predicted, gold, strict=True)) / len(gold)
 
     def _predicted(
         self, examples: Sequence[Example], progress: bool

@@ -22,14 +22,14 @@ def test_a_table_of_all_headline_numbers_with_everything_escaped(shown):
     assert len(repr(shown)) < 200
 
 
-@pytest.mark.parametrize("kind", ["trade-off", "curves", "calibration", "classes", "lengths", "agreement"])
+@pytest.mark.parametrize("kind", ["trade-off", "curves", "calibration", "classes", "lengths"])
 def test_a_comparison_draws_every_kind_of_figure(kind):
     assert COMPARISON.plot(kind).axes
 
 
 def test_results_draw_what_one_system_can():
     assert len(RESULTS["other"].plot().axes) == 2
-    with pytest.raises(UserError, match="figure 'agreement': needs two methods"):
-        RESULTS["other"].plot("agreement")
+    with pytest.raises(UserError, match="figure 'trade-off': needs two methods"):
+        RESULTS["other"].plot("trade-off")
     with pytest.raises(UserError, match="did you mean 'curves'"):
         RESULTS["other"].plot("curve")

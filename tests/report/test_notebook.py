@@ -36,10 +36,17 @@ def test_a_view_is_harmless_and_styles_only_itself(name):
 def test_an_explanation_shows_label_rationale_and_doubts():
     page = Page(VIEWS["explanation"]._repr_html_())
     text = "".join(page.elements[0][2])
-    for said in ("90.0 %", "✗ wrong, gold label x", "gold rationale: so", "3 tokens were not read"):
+    for said in (
+        "90.0 %",
+        "✗ wrong, gold label x",
+        "dots above: the gold rationale",
+        "3 tokens were not read",
+    ):
         assert said in text
-    shaded = [attributes["style"] for tag, attributes, _ in page.elements if tag == "span"]
-    assert [style.count("underline 2px") for style in shaded] == [0, 1]  # faint, and in the rationale
+    looks = {"".join(texts): attributes["style"] for tag, attributes, texts in page.elements if tag == "span"}
+    underlined = [text for text, look in looks.items() if "underline 2px" in look]
+    assert underlined == [word.text for word in VIEWS["explanation"].words if word.selected]
+    assert [text for text, look in looks.items() if "dotted" in look] == ["so"]
 
 
 def test_a_repr_is_one_short_line_however_long_the_text():

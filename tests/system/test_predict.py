@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import unirex
-from planted import planted, planted_choices, planted_segments
+from planted import planted, planted_choices, planted_segments, planted_sets
 from unirex.methods import resolve
 from unirex.methods.building import build_system
 
@@ -12,6 +12,7 @@ KINDS = {
     "text": ("slm-fp", planted),
     "segments": ("vanilla", planted_segments),
     "choices": ("slm-fp", planted_choices),
+    "sets": ("vanilla", planted_sets),
     "rationale": ("a2r", planted),
 }
 

@@ -109,7 +109,8 @@ class Comparison:
     def _repr_html_(self) -> str:
         probes = probes_table(self)
         grids = [main_table(self, short=True), *([] if probes is None else [probes])]
-        return notebook.tables(grids, self.warnings)
+        verdict = notebook.frame(*map(notebook.sentence, self.verdict))
+        return notebook.frame(verdict, notebook.tables(grids, self.warnings))
 
     @property
     def texts(self) -> int:

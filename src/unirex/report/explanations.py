@@ -30,7 +30,7 @@ from unirex.report.markup import Html, element
 from unirex.report.page import count, gold_label, header, page, percent, rationale_key
 
 SHOWN_LABELS = 5
-SHOWN_WORDS = 40  # in a figure
+SHOWN_UNITS = 40  # in a figure
 BAR = 24  # characters for a probability of 1
 
 
@@ -138,46 +138,43 @@ def _gold_remark(explanation: Explanation) -> str:
 
 def notebook_view(explanation: Explanation) -> Html:
     """An explanation as the output of a cell."""
-    parts = [notebook.passage(_marked(explanation)), notebook.bars(_shares(explanation))]
-    parts.append(notebook.remark(f"underlined: the rationale{_asked(explanation)}, {_budget(explanation)}"))
-    gold = explanation.gold_label
-    if gold is not None:
-        right = "✓ correct" if gold == explanation.label else "✗ wrong"
-        parts.append(notebook.remark(f"{right}, gold label {_named(explanation, gold)}"))
-    if explanation.gold_spans is not None:
-        words = " · ".join(span.text for span in explanation.gold_spans) or "nothing"
-        parts.append(notebook.remark(f"gold rationale: {words}"))
+    remarks = [f"underlined: the rationale{_asked(explanation)}, {_budget(explanation)}"]
+    if explanation.unfilled:
+        remarks.append(_unfilled(explanation))
+    if explanation.against:
+        remarks.append("against: " + " · ".join(unit.text for unit in explanation.against))
+    if explanation.gold_label is not None:
+        right = "✓ correct" if explanation.gold_label == explanation.label else "✗ wrong"
+        remarks.append(f"{right}, gold label {_named(explanation, explanation.gold_label)}")
+    if explanation.gold_spans:
+        remarks.append("dots above: the gold rationale")
     if explanation.completeness_error is not None:
-        parts.append(notebook.remark(_completeness(explanation)))
-    if explanation.truncated > 0:
-        parts.append(notebook.warning(_truncation(explanation)))
-    return notebook.frame(*parts)
-
-
-def _shares(explanation: Explanation) -> list[tuple[str, float, bool]]:
-    """Names and probabilities of the labels, and which of them is predicted."""
-    return [
+        remarks.append(_completeness(explanation))
+    shares = [
         (_named(explanation, label), probability, _given(explanation, label))
         for label, probability in _ranked(explanation)
     ]
+    doubts = [notebook.warning(_truncation(explanation))] if explanation.truncated > 0 else []
+    marked = notebook.passage(_marked(explanation))
+    return notebook.frame(marked, notebook.bars(shares), *map(notebook.remark, remarks), *doubts)
 
 
 def explanation_figure(explanation: Explanation) -> Figure:
     """The scores of the words as bars, in the order of the text; of a long text only the highest."""
-    highest = sorted(explanation.words, key=lambda word: -word.score)[:SHOWN_WORDS]
-    shown = sorted(highest, key=lambda word: (word.segment, word.start))
-    left = len(explanation.words) - len(shown)
+    highest = sorted(explanation.units, key=lambda unit: -unit.score)[:SHOWN_UNITS]
+    shown = sorted(highest, key=lambda unit: (unit.segment, unit.start))
+    left = len(explanation.units) - len(shown)
     label = explanation.explained
     title = f"{_named(explanation, label)}, {percent(explanation.probabilities[label])}"
     across = f"score; filled: the rationale{_asked(explanation)}"
     return Figure(
         "explanation",
         title,
-        "The scores of the words in the order of the text.",
+        f"The score of each {explanation.unit} in the order of the text.",
         lambda: plots.word_scores(
-            [(word.text, word.score, word.selected) for word in shown],
+            [(unit.text, unit.score, unit.selected) for unit in shown],
             title=title,
-            across=across + f" ({left} words with lower scores are left out)" * bool(left),
+            across=across + f" ({left} {explanation.unit}s with lower scores are left out)" * bool(left),
         ),
     )
 

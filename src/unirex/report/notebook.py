@@ -15,11 +15,12 @@ from unirex.report.marked_text import LEVELS, TextPiece
 from unirex.report.markup import Html, element, joined
 
 STRONGEST = 0.5  # opacity of the strongest shade; more would be hard to read on black
-AMBER, ORANGE, BLUE, GREEN, RED = "rgba(245,176,39,{})", "#c77700", "#3b8ed0", "#1a9870", "#d9534f"
+AMBER, ORANGE, BLUE, RED = "rgba(245,176,39,{})", "#c77700", "#3b8ed0", "#d9534f"
 LINE, TRACK = "rgba(128,128,128,0.35)", "rgba(128,128,128,0.25)"
 FRAME = "padding:0.3em 0;line-height:1.5;text-align:left"
 PARAGRAPH = "max-width:60em;margin:0.4em 0;line-height:1.8;white-space:pre-wrap;overflow-wrap:anywhere"
 SCROLLING = "max-height:24em;overflow:auto"
+SENTENCE = "max-width:60em;margin:0.3em 0"
 REMARK = "max-width:70em;margin:0.3em 0;font-size:0.85em;opacity:0.75"
 WARNING = f"margin:0.3em 0;font-weight:600;color:{RED}"
 CELL = "padding:0.25em 0.7em;border:0;text-align:{};vertical-align:baseline;white-space:{}"
@@ -29,6 +30,11 @@ SMALL = "display:block;font-size:0.8em;font-weight:400;opacity:0.75"
 def frame(*parts: str) -> Html:
     """The parts of a view as one output."""
     return element("div", *parts, style=FRAME)
+
+
+def sentence(text: str) -> Html:
+    """A line of text."""
+    return element("p", text, style=SENTENCE)
 
 
 def remark(text: str) -> Html:
@@ -48,14 +54,14 @@ def passage(segments: Iterable[Iterable[TextPiece]]) -> Html:
 
 
 def _marked(piece: TextPiece) -> Html:
-    """A piece with its look: shaded by importance, underlined if selected, dotted if gold."""
+    """A piece with its look: shaded by importance, underlined if selected, with dots above if gold."""
     styles = []
     if piece.level:
         styles.append("background:" + AMBER.format(round(STRONGEST * piece.level / LEVELS, 3)))
     if piece.selected:
         styles.append(f"font-weight:600;text-decoration:underline 2px {ORANGE};text-underline-offset:0.2em")
     if piece.gold:
-        styles.append(f"border-bottom:2px dotted {BLUE}")
+        styles.append(f"border-top:2px dotted {BLUE}")
     if not styles:
         return joined([piece.text])
     title = None if piece.score is None else f"score {piece.score:.3g}"
