@@ -36,7 +36,7 @@ SAID = {
     "--training.epochs ten": "--training.epochs ten: must be a whole number.",
     "--max-length 1.5": "--max_length 1.5: must be a whole number or null.",
     "--budgets 5,x": "--budgets 5,x: must be a list of numbers like [1, 5].",
-    "--training.metric accurac": "accuracy, macro_f1, binary_f1; did you mean 'accuracy'?",
+    "--training.metric accurac": "; did you mean 'accuracy'?",
     "--on-error skop": "must be one of stop, skip, clip; did you mean 'stop'?",
     "--training {epochs:ten}": "--training",
     "--training x": "--training x: must be settings like {epochs: value}.",

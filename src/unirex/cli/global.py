@@ -10,10 +10,10 @@ from jsonargparse import ArgumentParser, Namespace
 from rich.console import Console
 
 from unirex.cli import inputs
+from unirex.config import MIN_COUNT, PHRASE_LENGTH, TOP
 from unirex.data.rows import estimate_row_count
 from unirex.errors import UserError
 from unirex.files import Progress, tracked, write_file
-from unirex.overview.overview import MIN_COUNT, PHRASE_LENGTH, TOP
 
 if TYPE_CHECKING:
     from unirex.explanation import Explanation

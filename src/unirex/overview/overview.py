@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from unirex.config import MIN_COUNT, PHRASE_LENGTH, TOP
 from unirex.data.example import Splits
 from unirex.data.formats.objects import inputs_of
 from unirex.errors import UserError
@@ -18,10 +19,6 @@ from unirex.overview.tally import Tally
 
 if TYPE_CHECKING:
     from unirex.system import System
-
-TOP = 20
-MIN_COUNT = 3
-PHRASE_LENGTH = 3  # words
 
 
 @dataclass(frozen=True, slots=True)
