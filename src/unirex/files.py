@@ -14,6 +14,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from glob import escape as escape_pattern
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -44,18 +45,47 @@ def replace_file(path: Path, write: Callable[[Path], object]) -> None:
     """Let `write` fill a draft beside `path`, then move it into place atomically."""
     with _writable(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}{DRAFT}", suffix=path.suffix)
-        os.close(handle)
-    draft = Path(name)
-    try:
+    with new_draft(path) as draft:
         with _enough_space(path):
             write(draft)
             with draft.open("rb") as written:
                 os.fsync(written.fileno())  # before the move, or a crash could leave an empty file in place
         draft.chmod(0o666 & ~_umask())  # mkstemp makes files that only their owner can read
         draft.replace(path)
+
+
+@contextmanager
+def new_draft(path: Path, *, folder: bool = False) -> Iterator[Path]:
+    """A new file, or folder, beside `path` to prepare it in; at the end it is removed.
+
+    This process holds it meanwhile. Drafts of this path that no process holds are those of processes that were
+    killed; they are removed.
+    """
+    start = f".{path.name}{DRAFT}"
+    with _writable(path):
+        sweep_drafts(path.parent, f"{escape_pattern(start)}*")
+        draft, handle = _held_draft(path.parent, start, path.suffix, folder=folder)
+    try:
+        yield draft
     finally:
-        draft.unlink(missing_ok=True)
+        _remove(draft)
+        os.close(handle)
+
+
+def _held_draft(place: Path, start: str, ending: str, *, folder: bool) -> tuple[Path, int]:
+    """A draft and the handle that holds it."""
+    while True:
+        if folder:
+            draft = Path(tempfile.mkdtemp(dir=place, prefix=start))
+            handle = os.open(
+                os.devnull if os.name == "nt" else draft, os.O_RDONLY
+            )  # Windows opens no folders
+        else:
+            handle, name = tempfile.mkstemp(dir=place, prefix=start, suffix=ending)
+            draft = Path(name)
+        if _lock(handle, wait=True) is None or _is_open(draft, handle):
+            return draft, handle
+        os.close(handle)  # another process took it for one that was left, before it was held
 
 
 @contextmanager
@@ -80,21 +110,12 @@ def locked(folder: Path) -> Iterator[None]:
     The system releases the lock of a process that dies, however it dies. Drafts that such a process left in
     the folder are removed.
     """
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        yield
-        return
     path = folder / LOCK
     while True:
         with _writable(folder):
             file = path.open("a+", encoding="utf-8")
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise UserError(f"{folder}: {_owner(path)} is working there; wait for it, or stop it.") from None
-        except OSError:  # a file system without locks
-            pass
+        if _lock(file.fileno()) is False:
+            raise UserError(f"{folder}: {_owner(path)} is working there; wait for it, or stop it.")
         if _is_open(path, file.fileno()):
             break
         file.close()  # its last owner removed it between our two steps
@@ -108,6 +129,21 @@ def locked(folder: Path) -> Iterator[None]:
     finally:
         path.unlink(missing_ok=True)
         file.close()
+
+
+def _lock(handle: int, *, wait: bool = False) -> bool | None:
+    """Lock an open file or folder; False if another process has it, None if there are no locks here."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks
+        return None
+    return True
 
 
 def _is_open(path: Path, handle: int) -> bool:
@@ -126,13 +162,23 @@ def _owner(path: Path) -> str:
         return "another process"
 
 
-def sweep_drafts(folder: Path) -> None:
-    """Remove what processes that were killed left behind in a folder that this process holds."""
-    for path in folder.glob(f".*{DRAFT}*"):
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            path.unlink(missing_ok=True)
+def sweep_drafts(folder: Path, pattern: str = f".*{DRAFT}*") -> None:
+    """Remove what processes that were killed left behind in a folder: what no process holds."""
+    for path in folder.glob(pattern):
+        with suppress(OSError):
+            handle = os.open(path, os.O_RDONLY)
+            try:
+                if _lock(handle):
+                    _remove(path)
+            finally:
+                os.close(handle)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def write_sums(folder: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
 from copy import copy
@@ -39,7 +38,7 @@ from unirex.errors import UserError, one_line, unknown
 from unirex.explanation import UNITS, Explanation, RationaleRule, explanations
 from unirex.extractors import LABEL_FREE, build_extractor, extractor_name, option_names
 from unirex.extractors.token_scores import check_dial
-from unirex.files import DRAFT, Advance, Progress, check_sums, write_sums
+from unirex.files import Advance, Progress, check_sums, new_draft, write_sums
 from unirex.modeling import RationaleConfig, RationaleModel
 from unirex.models.classifier import Classifier
 from unirex.models.encoders import SAFE, check_complete, check_files, check_finite, quiet_transformers
@@ -516,17 +515,17 @@ class System:
             )
         target = Path(folder)
         target.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=target, prefix=f".system{DRAFT}") as draft, quiet_transformers():
+        with new_draft(target / "system", folder=True) as draft, quiet_transformers():
             try:
                 self.model.save_pretrained(draft)
             except SafetensorError as error:  # how safetensors says that the disk is full
                 raise UserError(f"{folder}: cannot be written ({one_line(error)}).") from error
             self.tokenizer.save_pretrained(draft)
-            write_sums(Path(draft))
+            write_sums(draft)
             # config.json goes first and comes last: without it nothing is loaded, so a process that is killed
             # in between never leaves half of this system with half of another.
             (target / "config.json").unlink(missing_ok=True)
-            for file in sorted(Path(draft).iterdir(), key=lambda path: path.name == "config.json"):
+            for file in sorted(draft.iterdir(), key=lambda path: path.name == "config.json"):
                 shutil.move(file, target / file.name)
 
 

@@ -13,11 +13,11 @@ import hashlib
 import json
 import os
 import re
-import secrets
 import shutil
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from unirex.data.example import Splits
 from unirex.errors import UserError
+from unirex.files import new_draft
 
 if TYPE_CHECKING:
     from hashlib import _Hash
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 VARIABLE = "UNIREX_CACHE"
 OFF = ("", "0", "off")
 SEAL = "sha256"  # file of an entry with the digest of all its other files
-ENTRY = re.compile(r"[0-9a-f]{64}(\.|$)")  # with a suffix while it is being written
+ENTRY = re.compile(r"\.?[0-9a-f]{64}(\.|$)")  # as a draft while it is being written
 
 _STARTED = time.time()  # when this process imported its code
 
@@ -56,17 +57,18 @@ def add_entry(entry: Path, write: Callable[[Path], object]) -> bool:
     An existing entry that is damaged is replaced. If nothing can be written, this warns once and returns
     False: the caller can continue without a cache.
     """
-    draft = entry.with_name(f"{entry.name}.{secrets.token_hex(8)}")
     try:
-        draft.mkdir(parents=True)
-        write(draft)
-        (draft / SEAL).write_text(_unsealed_digest(draft))
-        _publish(draft, entry)
-    except OSError as error:
-        _warn(f"nothing can be kept in {entry.parent} ({error.strerror or error})")
+        entry.parent.mkdir(parents=True, exist_ok=True)
+        with new_draft(entry, folder=True) as draft:
+            write(draft)
+            (draft / SEAL).write_text(_unsealed_digest(draft))
+            _publish(draft, entry)
+    except (OSError, UserError) as error:
+        cause = error if isinstance(error, OSError) else error.__cause__
+        if not isinstance(cause, OSError):
+            raise
+        _warn(f"nothing can be kept in {entry.parent} ({cause.strerror or cause})")
         return False
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
     return True
 
 
@@ -93,7 +95,8 @@ def _publish(draft: Path, entry: Path) -> None:
         damaged = draft.with_name(f"{draft.name}.damaged")
         entry.rename(damaged)
         _publish(draft, entry)
-        _remove(damaged)
+        with suppress(FileNotFoundError):  # another process may have swept it
+            _remove(damaged)
 
 
 @cache  # each warning once
