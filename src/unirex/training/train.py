@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import signal
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -40,6 +41,11 @@ from unirex.training.feedback import Feedback
 from unirex.training.optimizer import build_optimizer, linear_schedule
 
 LIGHTNING_LOGS = ("lightning.pytorch", "lightning.fabric", "lightning.pytorch.utilities.rank_zero")
+# How the exchange between processes fails when one of them is gone.
+LOST_PROCESS = re.compile(
+    r"^Dist\w*Error|gloo|nccl|connection (reset|closed|refused)|broken pipe", re.IGNORECASE
+)
+OWN_PROCESSES = ("_spawn", "_fork", "_notebook")  # ends of strategies that copy this process
 Scores = Sequence[Sequence[NDArray[np.float32]]]  # for each example, one array per sequence
 
 
@@ -132,6 +138,11 @@ def encode_parts(
 def build_trainer(config: Config, folder: Path, callbacks: list[Callback]) -> pl.Trainer:
     """The Lightning trainer for these settings."""
     training = config.training
+    if training.strategy.endswith(OWN_PROCESSES):
+        raise UserError(
+            f"training.strategy {training.strategy}: its processes would be copies of this one, which cannot "
+            "share a run; use ddp, which starts the command in every process."
+        )
     # Without the task objective the dev score means nothing: all epochs are run, and the last is kept.
     patience = training.patience if config.objectives.task.weight else training.epochs
     stop = Patience(patience, config.objectives.warmup)
@@ -173,7 +184,10 @@ def loader(encodings: Encodings | WithScores, batches: Any, pad_token_id: int) -
 
 
 def run(trainer: pl.Trainer, learner: Learner, train: Any, dev: Any, checkpoint: Path | None) -> None:
-    """Fit; Ctrl-C raises KeyboardInterrupt (Lightning would exit the process)."""
+    """Fit; Ctrl-C raises KeyboardInterrupt (Lightning would exit the process).
+
+    If another process of the same training has died, what this one was waiting for never comes: a `UserError`.
+    """
     handler = signal.getsignal(signal.SIGINT)
     try:
         trainer.fit(learner, train, dev, ckpt_path=None if checkpoint is None else str(checkpoint))
@@ -181,6 +195,13 @@ def run(trainer: pl.Trainer, learner: Learner, train: Any, dev: Any, checkpoint:
         if trainer.interrupted:
             raise KeyboardInterrupt from error
         raise
+    except RuntimeError as error:
+        if trainer.world_size == 1 or not LOST_PROCESS.search(f"{type(error).__name__} {error}"):
+            raise
+        raise UserError(
+            "training: another process of this training has ended, so this one cannot go on; the same command "
+            "with --resume continues from the last checkpoint."
+        ) from error
     finally:
         if handler is not None and signal.getsignal(signal.SIGINT) is not handler:
             signal.signal(signal.SIGINT, handler)
