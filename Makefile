@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: install demo test test-real lint check bench clean
+.PHONY: install demo test test-real lint check bench campaign clean
 
 install: $(INSTALLED)
 
@@ -36,6 +36,12 @@ bench: install
 		|| $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[bench]" \
 		|| echo "not all peers could be installed; their rows are left out"
 	HF_HUB_OFFLINE=1 $(BIN)/unirex bench --out benchmarks/results
+
+# Random damage, kills and hostile input for HOURS; CASE=kills-17 repeats one case. docs/reliability.md
+HOURS ?= 1
+SEED ?= 0
+campaign: install
+	PYTHONPATH=tests $(BIN)/python -m campaign --hours $(HOURS) --seed $(SEED) $(if $(CASE),--case $(CASE))
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist

@@ -1,0 +1,79 @@
+"""What cases start from: tiny encoders, trained systems, data, and the results of uninterrupted commands."""
+
+from __future__ import annotations
+
+import json
+import time
+from importlib import import_module
+from pathlib import Path
+
+HEAVY = (
+    "unirex.cli",
+    "unirex.cli.data",
+    "unirex.cli.evaluate",
+    "unirex.cli.explain",
+    "unirex.cli.global",
+    "unirex.cli.train",
+    "unirex.comparison",
+    "unirex.evaluation.run",
+    "unirex.methods.fresh",
+    "unirex.methods.stages",
+    "unirex.overview",
+    "unirex.report",
+    "unirex.system",
+    "unirex.training.train",
+    "lightning.pytorch.strategies",
+    "pyarrow.parquet",
+    "tokenizers",
+    "torch.distributed",
+    "transformers.models.bert.modeling_bert",
+    "transformers.models.bert.tokenization_bert",
+    "planted",
+    "tiny",
+)
+TRAINING = ("--training.epochs", 2, "--training.batch_size", 8, "--training.learning_rate", 4e-3)
+
+
+def import_everything() -> None:
+    """Import what cases need, so that the processes they are forked into need not."""
+    for name in HEAVY:
+        import_module(name)
+
+
+def make_stock(folder: Path) -> int:
+    """Fill the folder; runs in a process of its own."""
+    import planted
+    import tiny
+    import unirex
+    from campaign.commands import COMMANDS, Place, content
+    from unirex.data.convert import convert
+
+    planted.save_learner(folder / "learner")
+    tiny.save_encoder(folder / "bert", "bert")
+    data = planted.planted((48, 16, 16))
+    convert(data, folder / "data.jsonl")
+    convert(planted.planted((900, 60, 60)), folder / "many.jsonl")
+    training = {"epochs": 2, "learning_rate": 4e-3, "batch_size": 8}
+    settings = {"encoder": str(folder / "learner"), "pooling": "mean", "training": training}
+    for name, seed in (("system", 0), ("other", 1)):
+        unirex.fit("slm-fp", data, seed=seed, progress=False, **settings).save_pretrained(folder / name)
+    _save_classifier(folder / "classifier", folder / "learner")
+    figures = {}
+    for name in COMMANDS:
+        place = Place(folder, folder / "results" / name)
+        place.folder.mkdir(parents=True)
+        started = time.monotonic()
+        ended = place.run(name)
+        assert ended.code == 0, (name, ended)
+        figures[name] = {"seconds": time.monotonic() - started, "operations": ended.operations}
+        (folder / f"{name}.json").write_text(json.dumps(content(place.folder)))
+    (folder / "figures.json").write_text(json.dumps(figures, indent=1))
+    return 0
+
+
+def _save_classifier(folder: Path, learner: Path) -> None:
+    """A plain classifier of transformers, not trained here."""
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    AutoModelForSequenceClassification.from_pretrained(learner).save_pretrained(folder)
+    AutoTokenizer.from_pretrained(learner).save_pretrained(folder)
