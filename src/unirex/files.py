@@ -58,8 +58,8 @@ def replace_file(path: Path, write: Callable[[Path], object]) -> None:
 def new_draft(path: Path, *, folder: bool = False) -> Iterator[Path]:
     """A new file, or folder, beside `path` to prepare it in; at the end it is removed.
 
-    This process holds it meanwhile. Drafts of this path that no process holds are those of processes that were
-    killed; they are removed.
+    This process holds it meanwhile. Drafts of this path that no process holds were left by processes that
+    were killed; they are removed.
     """
     start = f".{path.name}{DRAFT}"
     with _writable(path):

@@ -34,6 +34,7 @@ def main() -> int:
         campaign.run(options.hours)
     except KeyboardInterrupt:
         print("stopped; the same command goes on", file=sys.stderr)
+    campaign.save()
     print(campaign.table())
     return int(campaign.failures() > 0)
 

@@ -1,4 +1,4 @@
-"""Functions and commands in forked processes: they start in milliseconds, as everything is imported before."""
+"""Functions and commands in forked processes, which start in milliseconds: everything is imported before."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -80,6 +81,8 @@ class Child:
         self.pid = os.fork()
         if self.pid == 0:
             _become(call, circumstances or Circumstances(), [write for _, write in pipes])
+        with suppress(OSError):  # the child does the same; whichever comes first
+            os.setpgid(self.pid, self.pid)
         self.started = time.monotonic()
         for _, write in pipes:
             os.close(write)
@@ -120,7 +123,7 @@ class Child:
 
 def _become(call: Callable[[], int], circumstances: Circumstances, pipes: list[int]) -> None:
     """Be the new process until its end."""
-    os.setsid()
+    os.setpgid(0, 0)
     ctypes.CDLL(None).prctl(DIE_WITH_PARENT, signal.SIGKILL)
     os.dup2(pipes[0], 1)
     os.dup2(pipes[1], 2)

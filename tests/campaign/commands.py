@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
+import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from campaign.children import Child, Circumstances, Ended, command
 from campaign.stock import TRAINING
-from unirex.files import DRAFT
+from unirex.files import DRAFT, write_file
 
 LIMIT = 120
 TIMES = ("seconds", "git", "python", "versions", "since")  # facts of the machine and the moment
@@ -110,6 +112,33 @@ COMMANDS: dict[str, Callable[[Place, bool], Callable[[], int]]] = {
     "save-over": _save_over,
     "fill-cache": _fill_cache,
 }
+
+
+@dataclass(frozen=True)
+class Usual:
+    """What a command does that is not disturbed."""
+
+    seconds: float
+    operations: int  # on files
+    largest: int  # bytes of a file
+    content: dict[str, str]
+
+
+def usual(stock: Path, name: str) -> Usual:
+    """What a command does that is not disturbed; it is run for that once."""
+    path = stock / f"{name}.json"
+    if not path.exists():
+        place = Place(stock, stock / "undisturbed" / name)
+        shutil.rmtree(place.folder, ignore_errors=True)
+        place.folder.mkdir(parents=True)
+        started = time.monotonic()
+        ended = place.run(name)
+        assert ended.code == 0, (name, ended)
+        seconds = time.monotonic() - started
+        largest = max(file.stat().st_size for file in place.folder.rglob("*") if file.is_file())
+        found = Usual(seconds, ended.operations, largest, content(place.folder))
+        write_file(path, json.dumps(asdict(found)))
+    return Usual(**json.loads(path.read_text()))
 
 
 def content(folder: Path) -> dict[str, str]:

@@ -6,7 +6,7 @@ import random
 from pathlib import Path
 
 from campaign.children import check_refused, check_succeeded
-from campaign.commands import COMMANDS, Place
+from campaign.commands import COMMANDS, Place, usual
 from campaign.kills import check_same
 
 LIMIT = 600
@@ -15,7 +15,7 @@ LIMIT = 600
 def case(chance: random.Random, folder: Path, stock: Path) -> str:
     """Run a command with a limit on the size of files, then without."""
     name, place = chance.choice([*COMMANDS]), Place(stock, folder)
-    largest = max(path.stat().st_size for path in (stock / "results" / name).rglob("*") if path.is_file())
+    largest = usual(stock, name).largest
     size = chance.randint(0, int(largest * 1.1))
     ended = place.start(name, place.circumstances(file_size=size)).wait(LIMIT / 2)
     if ended.code == 0:
@@ -30,4 +30,4 @@ def case(chance: random.Random, folder: Path, stock: Path) -> str:
     if outcome == "refused" or name == "fill-cache":
         check_succeeded(place.run(name, again=outcome == "refused"))
     check_same(name, place)
-    return f"{outcome}"
+    return outcome

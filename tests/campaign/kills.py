@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import random
 import time
 from pathlib import Path
 
 from campaign.children import check_succeeded
-from campaign.commands import COMMANDS, Place, content, drafts
+from campaign.commands import COMMANDS, Place, content, drafts, usual
 
 LIMIT = 600
 
@@ -31,13 +30,13 @@ def case(chance: random.Random, folder: Path, stock: Path) -> str:
 
 def _killed(name: str, place: Place, chance: random.Random, *, again: bool) -> bool:
     """Whether the command was killed: at a file operation, or after a time; else it had ended before."""
-    usual = json.loads((place.stock / "figures.json").read_text())[name]
+    undisturbed = usual(place.stock, name)
     if chance.random() < 0.6:
-        at = chance.randint(1, usual["operations"])
+        at = chance.randint(1, undisturbed.operations)
         child = place.start(name, place.circumstances(kill_at=at), again=again)
     else:
         child = place.start(name, again=again)
-        time.sleep(chance.uniform(0, usual["seconds"]))
+        time.sleep(chance.uniform(0, undisturbed.seconds))
         child.kill()
     ended = child.wait(LIMIT)
     assert ended.code in (0, -9), ended
@@ -69,7 +68,7 @@ def _check_no_mixture(place: Place) -> None:
 
 def check_same(name: str, place: Place) -> None:
     """The files are those of an uninterrupted command, and nothing unfinished is beside them."""
-    expected, found = json.loads((place.stock / f"{name}.json").read_text()), content(place.folder)
+    expected, found = usual(place.stock, name).content, content(place.folder)
     wrong = sorted(file for file in {*expected, *found} if expected.get(file) != found.get(file))
     assert not drafts(place.folder), f"{name}: unfinished files are left: {drafts(place.folder)}"
     assert not wrong, f"{name}: not as without interruption: {wrong}"

@@ -1,4 +1,4 @@
-"""Training in two processes of which one is killed: the other ends with a line, and the training can go on."""
+"""Training in two processes of which one is killed: the other ends with a line, and training can go on."""
 
 from __future__ import annotations
 

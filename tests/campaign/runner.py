@@ -31,6 +31,7 @@ KINDS = {
     "processes": 1,
 }
 LARGEST = 5_000_000  # bytes of the input of a failure that are kept
+SAVE_EVERY = 10.0  # seconds
 FAILED = "failed"
 
 
@@ -47,7 +48,7 @@ class Campaign:
     def __init__(self, folder: Path, seed: int, kinds: Sequence[str] = tuple(KINDS)) -> None:
         self.folder, self.seed, self.kinds = folder.absolute(), seed, kinds
         self.tally: dict[str, dict[str, int]] = {kind: {} for kind in kinds}
-        self.seconds = 0.0
+        self.seconds, self.saved_at = 0.0, time.monotonic()
         if self._state.exists():
             self._resume(json.loads(self._state.read_text("utf-8")))
 
@@ -101,7 +102,13 @@ class Campaign:
         outcome = self.try_case(kind, self.tried(kind))
         self.tally[kind][outcome] = self.tally[kind].get(outcome, 0) + 1
         self.seconds += time.monotonic() - started
+        if time.monotonic() - self.saved_at > SAVE_EVERY:
+            self.save()
+
+    def save(self) -> None:
+        """Write the state, from which a later campaign goes on."""
         write_file(self._state, json.dumps(self._summary(), indent=1) + "\n")
+        self.saved_at = time.monotonic()
 
     def try_case(self, kind: str, number: int) -> str:
         """The outcome of one case; its files are kept if it failed."""

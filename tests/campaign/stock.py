@@ -1,9 +1,7 @@
-"""What cases start from: tiny encoders, trained systems, data, and the results of uninterrupted commands."""
+"""What cases start from: tiny encoders, trained systems and data."""
 
 from __future__ import annotations
 
-import json
-import time
 from importlib import import_module
 from pathlib import Path
 
@@ -45,7 +43,6 @@ def make_stock(folder: Path) -> int:
     import planted
     import tiny
     import unirex
-    from campaign.commands import COMMANDS, Place, content
     from unirex.data.convert import convert
 
     planted.save_learner(folder / "learner")
@@ -58,16 +55,6 @@ def make_stock(folder: Path) -> int:
     for name, seed in (("system", 0), ("other", 1)):
         unirex.fit("slm-fp", data, seed=seed, progress=False, **settings).save_pretrained(folder / name)
     _save_classifier(folder / "classifier", folder / "learner")
-    figures = {}
-    for name in COMMANDS:
-        place = Place(folder, folder / "results" / name)
-        place.folder.mkdir(parents=True)
-        started = time.monotonic()
-        ended = place.run(name)
-        assert ended.code == 0, (name, ended)
-        figures[name] = {"seconds": time.monotonic() - started, "operations": ended.operations}
-        (folder / f"{name}.json").write_text(json.dumps(content(place.folder)))
-    (folder / "figures.json").write_text(json.dumps(figures, indent=1))
     return 0
 
 

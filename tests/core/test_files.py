@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unirex.errors import UserError
-from unirex.files import DRAFT, LOCK, check_sums, locked, replace_file, write_file, write_sums
+from unirex.files import DRAFT, LOCK, check_sums, locked, new_draft, replace_file, write_file, write_sums
 from unirex.training.checkpoints import _with_tensors, _without_tensors, load_state, save_state
 
 
@@ -150,3 +150,15 @@ def test_files_that_changed_since_they_were_saved_are_refused(tmp_path):
     (tmp_path / "a.json").unlink()
     with pytest.raises(UserError, match=r"a\.json: missing"):
         check_sums(tmp_path)
+
+
+@pytest.mark.parametrize("folder", [False, True])
+def test_a_draft_is_swept_by_the_next_one_unless_it_is_held(tmp_path, folder):
+    path = tmp_path / "a[1].json"
+    left = tmp_path / f".{path.name}{DRAFT}left{'' if folder else path.suffix}"
+    left.mkdir() if folder else left.touch()
+    other = tmp_path / f".b.json{DRAFT}left.json"  # of another file
+    other.touch()
+    with new_draft(path, folder=folder) as held, new_draft(path, folder=folder) as second:
+        assert held.exists() and second.exists() and not left.exists()
+    assert list(tmp_path.iterdir()) == [other]

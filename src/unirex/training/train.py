@@ -186,7 +186,7 @@ def loader(encodings: Encodings | WithScores, batches: Any, pad_token_id: int) -
 def run(trainer: pl.Trainer, learner: Learner, train: Any, dev: Any, checkpoint: Path | None) -> None:
     """Fit; Ctrl-C raises KeyboardInterrupt (Lightning would exit the process).
 
-    If another process of the same training has died, what this one was waiting for never comes: a `UserError`.
+    If another process of the same training has died, this one cannot go on: a `UserError`.
     """
     handler = signal.getsignal(signal.SIGINT)
     try:
@@ -199,8 +199,8 @@ def run(trainer: pl.Trainer, learner: Learner, train: Any, dev: Any, checkpoint:
         if trainer.world_size == 1 or not LOST_PROCESS.search(f"{type(error).__name__} {error}"):
             raise
         raise UserError(
-            "training: another process of this training has ended, so this one cannot go on; the same command "
-            "with --resume continues from the last checkpoint."
+            "training: another process of this training has ended, so this one cannot go on; the same "
+            "command with --resume continues from the last checkpoint."
         ) from error
     finally:
         if handler is not None and signal.getsignal(signal.SIGINT) is not handler:
