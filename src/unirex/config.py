@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from difflib import get_close_matches
+from math import isfinite
 from pathlib import Path
 from typing import Any, Literal
 
@@ -261,6 +262,10 @@ def check_keys(settings: Mapping[str, Any], known: Mapping[str, Any], place: str
 
 def check_values(config: Config) -> Config:
     """The configuration itself; values out of range are a `UserError`."""
+    for name, value in flat(plain(config)).items():
+        numbers = value if isinstance(value, list) else [value]
+        if any(isinstance(number, float) and not isfinite(number) for number in numbers):
+            raise UserError(f"{name} {value}: give a finite number.")
     check_budgets(config.budgets)
     if config.training_budgets is not None:
         check_budgets(config.training_budgets)

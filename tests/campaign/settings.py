@@ -14,6 +14,7 @@ from campaign.mutate import VALUES, mutated_bytes, mutated_json
 LIMIT = 60
 METHODS = ("slm-fp", "dlm-fp", "aa-fp", "vanilla", "fresh", "l2e", "sgt", "a2r", "hard-kuma", "slm-fpo")
 INTERNALS = re.compile(r"Traceback|jsonargparse|Namespace\(|<class|typing\.|object at 0x|Parser key|argparse")
+NOT_FINITE = re.compile(r"(?<!['\w])-?(nan|inf)\b(?!')")
 STRINGS = (
     "",
     "x",
@@ -31,6 +32,7 @@ STRINGS = (
     "a: b: c",
     "!!python/none",
 )
+NUMBERS = ("1", "2", "0.5", "3.0", "-1", "0", "true", "1e-5", "1e308", "nan", "-inf", "99999999999999999999")
 
 
 class ResolvedError(Exception):
@@ -45,6 +47,7 @@ def case(chance: random.Random, folder: Path, stock: Path) -> str:
     def begin(method: str, data: Any, *, config: Any, **_: Any) -> None:
         resolved = unirex.methods.resolve(method, config, {})
         unirex.methods.check_method(method, resolved)
+        assert not NOT_FINITE.search(repr(resolved)), resolved
         raise ResolvedError
 
     unirex.methods.fit = begin
@@ -86,6 +89,15 @@ def _options(chance: random.Random) -> list[str]:
     for name in chance.sample([*known], chance.randint(1, 3)):
         if chance.random() < 0.1:
             name = mutated_bytes(name.encode(), chance).decode("utf-8", "replace").replace("\0", "")
-        value = str(chance.choice((*VALUES, *STRINGS, known.get(name)))).replace("\0", "")
+        value = _value(known.get(name), chance)
         given += [f"--{name}={value}"] if chance.random() < 0.5 else [f"--{name}", value]
     return given
+
+
+def _value(default: Any, chance: random.Random) -> str:
+    """A value of the kind of the default, the default itself, or anything."""
+    if isinstance(default, int | float) and chance.random() < 0.5:
+        return chance.choice(NUMBERS)
+    if default is not None and chance.random() < 0.4:
+        return str(default)
+    return str(chance.choice((*VALUES, *STRINGS, *NUMBERS))).replace("\0", "")

@@ -64,15 +64,7 @@ def test_the_file_with_a_wrong_block_is_named(tmp_path, capsys):
     assert "mine.yaml: setting 'objectives.comprehensiveness' is a table of settings" in said
 
 
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"max_length": "x"}, "max_length: expected a whole number or null, not x"),
-        ({"pooling": 5}, "pooling: expected one of auto, cls, pooler, mean, not 5"),
-        ({"training": {"clip": []}}, r"training\.clip: expected a number, not \[\]"),
-        ({"class_weights": True}, "class_weights: expected a list or balanced or null, not True"),
-    ],
-)
-def test_a_wrong_value_is_refused_in_words(settings, said):
-    with pytest.raises(UserError, match=f"settings: {said}$"):
+@pytest.mark.parametrize("settings", [{"temperature": float("nan")}, {"class_weights": [1.0, float("inf")]}])
+def test_settings_are_finite(settings):
+    with pytest.raises(UserError, match="give a finite number"):
         build_config(settings)
