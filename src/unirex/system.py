@@ -377,14 +377,8 @@ class System:
         if selector is not None and selector not in SELECTORS:
             raise unknown("selector", selector, SELECTORS)
         signed = contrasts or getattr(self.model.extractor, "signed", False)
-        floor = (signed or self._scores_are_marks()) and selector in (None, "top-k")
+        floor = signed and selector in (None, "top-k")
         return RationaleRule(budget, selector or "top-k", unit, floor=floor, signed=signed)
-
-    def _scores_are_marks(self) -> bool:
-        """Whether a score above 0 means "more likely marked by a person than not": it was trained to."""
-        plausibility = self.model.objectives.plausibility
-        trained = plausibility.weight > 0 and plausibility.criterion == "bce"
-        return trained and getattr(self.model.extractor, "marks_lead", False)
 
     def label_names(self, count: int) -> tuple[Label, ...]:
         """The names of `count` logits: the labels, or the letters of `count` choices."""

@@ -23,6 +23,8 @@ from unirex.models.task import NO_CHOICE, Pass
 from unirex.objectives.agreement import Agreement
 from unirex.objectives.soft_task import SoftTask
 
+ANY = torch.zeros(1, dtype=torch.long)  # a label: the selector chooses before there is one
+
 SIZES = st.shared(st.integers(2, 5))
 LOGITS = SIZES.flatmap(lambda size: st.lists(st.floats(-50, 50, width=32), min_size=size, max_size=size))
 
@@ -47,7 +49,7 @@ def test_padding_gets_no_soft_attention(encoders, soft):
     model = tiny.build_model(encoders("bert"))
     made, batch = selector(model, soft=soft), tiny.build_batch(encoders("bert"))
     full, more = Pass(model.task, batch), Pass(model.task, wider(batch, 9))
-    scores, padded = made(full, None), made(more, None)
+    scores, padded = made(full, ANY), made(more, ANY)
     weights = soft_attention(padded, more.batch)
     assert (weights[~more.batch.selectable] == 0).all()
     torch.testing.assert_close(weights.sum(-1), torch.ones(len(weights)))
@@ -80,7 +82,7 @@ def test_the_soft_predictor_is_the_weighted_mean_of_states(encoders):
     model = tiny.build_model(encoders("roberta"))
     made, batch = selector(model), tiny.build_batch(encoders("roberta"))
     full = Pass(model.task, batch)
-    scores = made(full, None)
+    scores = made(full, ANY)
     for row, soft in enumerate(made.soft_logits(full, scores)):
         here = batch.selectable[row]
         pooled = scores[row][here].softmax(-1) @ full.hidden[row][here]
@@ -90,11 +92,11 @@ def test_the_soft_predictor_is_the_weighted_mean_of_states(encoders):
 def test_choices_are_answered_in_their_places(encoders):
     model = model_for(encoders("bert"))
     made, full = selector(model, classes=1), Pass(model.task, question_batch())
-    answers = made.soft_logits(full, made(full, None))
+    answers = made.soft_logits(full, made(full, ANY))
     assert answers.shape == full.logits.shape == (2, 3)
     assert answers[1, 2] == NO_CHOICE
     with pytest.raises(UserError, match="set classes to 1"):
-        selector(model).soft_logits(full, made(full, None))
+        selector(model).soft_logits(full, made(full, ANY))
 
 
 def test_long_texts_are_read_through_their_windows(encoders):
@@ -106,14 +108,14 @@ def test_long_texts_are_read_through_their_windows(encoders):
     assert full.windows is not None
     for soft in ("shared", "own"):
         made = selector(model, soft=soft)
-        assert made.soft_logits(full, made(full, None)).isfinite().all()
+        assert made.soft_logits(full, made(full, ANY)).isfinite().all()
 
 
 @pytest.mark.parametrize("soft", ["shared", "own"])
 def test_who_learns_from_the_soft_predictor(encoders, soft):
     model = tiny.build_model(encoders("bert"))
     made, full = selector(model, soft=soft), Pass(model.task, tiny.build_batch(encoders("bert")))
-    made.soft_logits(full, made(full, None)).square().sum().backward()
+    made.soft_logits(full, made(full, ANY)).square().sum().backward()
     learns = {name.split(".")[0] for name, one in made.named_parameters() if one.grad is not None}
     assert learns == {"encoder", "head", "soft_head"} | ({"soft_reader"} if soft == "own" else set())
     assert (model.task.encoder.embeddings.word_embeddings.weight.grad is not None) == (soft == "shared")

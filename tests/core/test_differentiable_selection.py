@@ -73,7 +73,7 @@ def test_a_gate_hears_how_the_loss_changes_as_its_token_fades(encoders, name):
     shown = step._shown(name).detach()
 
     def loss(amount):
-        return step.cross_entropy(step._answers(shown, faded(step.full, amount))).sum()
+        return step.target_loss(step._answers(shown, faded(step.full, amount))).sum()
 
     none = torch.zeros(batch.input_ids.shape, dtype=torch.double, requires_grad=True)
     (found,) = torch.autograd.grad(loss(none), none)

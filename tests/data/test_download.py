@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import socket
+import sys
 import tarfile
 import threading
 from contextlib import contextmanager
@@ -622,7 +623,7 @@ def test_plain_lines_where_there_is_no_terminal(unknown_toy, root, capsys):
 
 def terminal(monkeypatch):
     monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setattr(Progress, "_on_terminal", lambda self: True)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
 
 
 def test_a_bar_on_a_terminal(toy, root, capsys, monkeypatch):

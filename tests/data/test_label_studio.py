@@ -337,6 +337,10 @@ class Explained:
     spans: tuple[Mark, ...] = ()
     probabilities: dict = field(default_factory=lambda: {"good": 0.75, "bad": 0.25})
 
+    @property
+    def explained(self):
+        return self.label
+
 
 def round_trip(folder, given, **columns):
     names = tuple(columns.get("text", "text").split(","))

@@ -311,7 +311,7 @@ def test_a_dataset_nobody_can_fetch(capsys):
 def test_mistakes_on_the_command_line(capsys, films):
     assert "stats | check" in fails(capsys, "data")
     assert "'stats'" in fails(capsys, "data", "stat")
-    assert "source" in fails(capsys, "data", "stats")
+    assert "needs SOURCE" in fails(capsys, "data", "stats")
     assert "did you mean 'columns'" in fails(capsys, "data", "check", films, "--colums", "x")
     assert "did you mean 'max_length'" in fails(capsys, "data", "stats", films, "--max_lenght", "9")
     assert "invalid choice: 'tabel'" in fails(capsys, "data", "check", films, "--format", "tabel")

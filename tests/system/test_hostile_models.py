@@ -22,6 +22,7 @@ def folders(encoders, classifier, tmp_path):
     """An encoder, a system and a plain classifier, each with the function that loads it."""
     shutil.copytree(encoders("bert"), tmp_path / "encoder")
     classifier.save_pretrained(tmp_path / "system")
+    (tmp_path / "system" / SUMS).unlink()  # a stranger can leave it out
     return {
         "encoder": (tmp_path / "encoder", lambda place: load_encoder(str(place), pooler=False)),
         "system": (tmp_path / "system", unirex.load),
@@ -107,10 +108,7 @@ FILES = ("config.json", "tokenizer.json", "tokenizer_config.json", "model.safete
 def test_a_damaged_file_is_an_error_in_a_line(folders, name, content):
     folder, load = folders["system"]
     (folder / name).write_bytes(content)
-    for verified in (True, False):
-        if not verified:
-            (folder / SUMS).unlink()
-        try:
-            load(folder)
-        except UserError as error:
-            assert str(folder) in str(error) and "\n" not in str(error)
+    try:
+        load(folder)
+    except UserError as error:
+        assert str(folder) in str(error) and "\n" not in str(error)

@@ -12,6 +12,7 @@ from planted import planted
 from unirex.cli import main
 from unirex.encoding.batch import collate
 from unirex.errors import UserError
+from unirex.files import SUMS
 from unirex.methods import method_names, method_settings, resolve
 from unirex.select import top_k
 
@@ -252,7 +253,7 @@ def test_plausibility_without_gold_is_refused_before_training(learner):
         ("aa-f", {"extractor_options": {"steps": 0}}, "steps 0"),
         ("slm-fp", {"extractor_options": {"dropout": 0.1}}, "MLP heads"),
         ("vanilla", {"max_length": 4000}, "max_length 4000"),
-        ("vanilla", {"training": {"precision": "foo"}}, "training: "),
+        ("vanilla", {"training": {"precision": "foo"}}, "training.precision foo"),
         ("vanilla", {"training": {"strategy": "ddp_spawn"}}, "ddp_spawn: .* use ddp"),
         ("vanilla", {"training": {"learning_rate": -1}}, "learning_rate -1"),
         ("vanilla", {"training": {"devices": 2, "accelerator": "cpu"}}, "needs a folder"),
@@ -287,6 +288,7 @@ def test_weights_that_are_not_there_are_said(fitted, tmp_path):
     fitted("slm-fp")[0].save_pretrained(tmp_path / "run")
     weights = load_file(tmp_path / "run/model.safetensors")
     kept = {name: value for name, value in weights.items() if "task.head" not in name}
+    (tmp_path / "run" / SUMS).unlink()
     save_file(kept, tmp_path / "run/model.safetensors", {"format": "pt"})
     with pytest.raises(UserError, match="missing"):
         unirex.load(tmp_path / "run")

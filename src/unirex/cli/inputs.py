@@ -21,7 +21,7 @@ from unirex.data.formats import Format
 from unirex.data.load import DATASETS, load_dataset, load_records, stream_records, tell_tolerated
 from unirex.data.rationales import RationaleFormat
 from unirex.data.rows import estimate_row_count
-from unirex.data.validate import OnError, labels_of, tolerating
+from unirex.data.validate import OnError, file_kind, labels_of, tolerating
 from unirex.errors import UserError, one_line
 from unirex.extractors import extractor_name
 from unirex.files import say, write_file
@@ -243,6 +243,8 @@ def _reading_in_training(options: Namespace) -> dict[str, Any]:
     if not read:
         return {}  # trained on data in memory
     columns = {role: name for role, name in read.pop("columns", {}).items() if name != role}
+    if not options.data and not has_columns(options.file):
+        return {}
     if not options.data:  # a file of texts to explain, which need no labels
         return {"columns": {role: columns[role] for role in ("text", "choices") if role in columns}}
     source, seed = read.pop("source"), read.pop("seed", 0)
@@ -250,6 +252,11 @@ def _reading_in_training(options: Namespace) -> dict[str, Any]:
         return {}
     settings = {name: read.pop(name) for name in defaults_of(reading_options) if name in read}
     return {**settings, "columns": columns, "data_seed": seed, "data_options": read}
+
+
+def has_columns(file: str) -> bool:
+    """Whether a file of texts has columns: all but plain text, and what comes by standard input may."""
+    return file_kind(Path(file)) != ".txt"
 
 
 def _typed(options: Mapping[str, Any]) -> str:

@@ -73,7 +73,7 @@ class FromBaseline(Attribution):
         chosen = full.text_target(target)
         whole = of_target(full.text_logits.detach(), chosen)
         with torch.no_grad():
-            empty = target_logits(full.task, full.batch, baseline(full), chosen)
+            empty = of_target(full.task.planned_logits(full.batch, baseline(full)), chosen)
         if scores is not None and self.pooling is None:
             return scores.sum(-1) - (whole - empty)
         with torch.enable_grad():

@@ -67,11 +67,6 @@ class LearntScores(nn.Module):
         width = layers * encoder_config.hidden_size
         self.head = build_head(head, width, (1 + order) * self.scored_labels, dropout=dropout)
 
-    @property
-    def marks_lead(self) -> bool:
-        """Whether a score above 0 means "more likely marked than not", exactly or, by the blend, about."""
-        return not self.order or self.dial <= 0.5
-
     def both(self, full: Pass, target: Tensor) -> tuple[Tensor, Tensor]:
         """Marks and order for the target, each [D, T]; without `order` they are the same."""
         states = self.states(full)

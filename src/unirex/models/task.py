@@ -91,6 +91,12 @@ class TaskModel(nn.Module):
         logits = in_chunks(self.encoder, windows.rows, windows.embeddings(embeds), self._logits)[0]
         return windows.merge_logits(logits, windows.rows.attention_mask)
 
+    def planned_logits(self, batch: Batch, embeds: Tensor) -> Tensor:
+        """As `forward`, with sequences of similar length run together."""
+        if self.windows(batch) is not None:
+            return self(batch, embeds)
+        return in_chunks(self.encoder, batch, embeds, self._logits)[0]
+
     def _logits(self, batch: Batch, embeds: Tensor) -> tuple[Tensor]:
         return (self.states(batch, embeds)[1],)
 
