@@ -164,7 +164,7 @@ def _labelled(X: Any, y: Any, rationales: Any = None, *, rationale_format: Ratio
     """The samples with their labels and marks."""
     if y is None:
         raise UserError("y is None; fit needs a label for each text.")
-    samples, labels = _samples(X), column_or_1d(y)
+    samples, labels = _samples(X), _single_labels(y)
     check_consistent_length(samples, labels, rationales)
     columns = [f"text_{number}" for number in range(1, _size(samples) + 1)]
     rows = []
@@ -179,6 +179,17 @@ def _labelled(X: Any, y: Any, rationales: Any = None, *, rationale_format: Ratio
     read = objects.read(rows, columns=Columns(text=",".join(columns)), rationale_format=rationale_format)
     check_classification_targets(labels)  # after `read`, which names the row of a missing label
     return [record.example for record in read]
+
+
+def _single_labels(y: Any) -> np.ndarray:
+    """A label for each text; sets of labels, as lists or as columns of 0 and 1, are for `unirex.fit`."""
+    answers = y.to_numpy() if hasattr(y, "to_numpy") else y
+    if np.iterable(answers) and any(isinstance(a, list | tuple | set) or np.size(a) > 1 for a in answers):
+        raise UserError(
+            "y has several labels for a text; RationaleClassifier learns one for each. For sets of labels: "
+            'unirex.fit("aa-f", [{"text": "…", "label": ["plot", "sound"]}, …]).'
+        )
+    return column_or_1d(y)
 
 
 def _samples(X: Any) -> list[str | tuple[str, ...]]:

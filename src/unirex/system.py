@@ -290,14 +290,16 @@ class System:
     def score(self, texts: Iterable[Text], labels: Iterable[Any], *, progress: bool = False) -> float:
         """The accuracy: the share of the texts whose label, or whole set of labels, is predicted."""
         _, examples = _as_examples(texts)
-        gold = [label_set(label) if self.multi_label else label for label in labels]
+        gold = [label_set(answer) if isinstance(answer, list | tuple | set) else answer for answer in labels]
         if not gold or len(examples) != len(gold):
             raise UserError(
                 f"score: {len(examples)} texts and {len(gold)} labels; give a label for each text."
             )
-        given = {label for answer in gold for label in answer_labels(answer)}
-        if given and not self.model.config.built_layout().choice and not given & set(self.labels):
-            raise unknown("label", next(iter(given)), self.labels)  # else 1 for "1" would be a score of 0
+        if self.multi_label and not all(isinstance(answer, tuple) for answer in gold):
+            raise UserError("score: this system predicts sets of labels; give a list for each text.")
+        given = [label for answer in gold for label in answer_labels(answer)]
+        if given and not self.model.config.built_layout().choice and not set(given) & set(self.labels):
+            raise unknown("label", given[0], self.labels)  # else 1 for "1" would be a score of 0
         predicted = self.predict(examples, progress=progress)
         return sum(found == answer for found, answer in zip(predicted, gold, strict=True)) / len(gold)
 

@@ -129,7 +129,10 @@ def _check(options: Namespace) -> int:
     if problems:
         print(f"{count(len(problems), 'problem')} in {options.source}")
         return 1
-    print(f"no problems in {sum(map(len, data.values()) if data else ())} examples")
+    examples = [example for part in (data or {}).values() for example in part]
+    marked = any(example.rationale is not None for example in examples)
+    unmarked = "" if marked else "; none has marked words (if a column has them: --columns.rationale NAME)"
+    print(f"no problems in {len(examples)} examples{unmarked}")
     return 0
 
 

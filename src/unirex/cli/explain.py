@@ -123,6 +123,8 @@ def _check(options: Namespace) -> None:
     """One source to explain, no option without effect and nothing overwritten."""
     if options.budget is not None:
         check_budget(options.budget)
+    if options["for"] and options.contrast:
+        raise UserError("--for and --contrast: give one; a contrast is for its first label already.")
     given = [source for source in (options.texts, options.file, options.data) if source]
     if not given and sys.stdin is not None and not sys.stdin.isatty():
         options.file, given = STANDARD_INPUT, [STANDARD_INPUT]

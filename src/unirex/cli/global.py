@@ -119,5 +119,6 @@ def _explained(options: Namespace) -> Iterable[Explanation]:
             inputs.with_known_labels(system, examples, options.data),
             budget=options.budget,
             selector=options.selector,
+            targets="predicted",
             advance=progress.advance,
         )

@@ -102,7 +102,7 @@ def _explanations(
     if hasattr(source, "explain_all"):
         if data is None:
             raise UserError("a system needs texts to explain: summarise(system, texts).")
-        return source.explain_all(inputs_of(data), budget=budget)
+        return source.explain_all(inputs_of(data), budget=budget, targets="predicted")
     if data is not None or budget is not None:
         raise UserError("data and budget are for a system; explanations have theirs already.")
     return read_explanations(Path(source)) if isinstance(source, str | Path) else source
@@ -110,6 +110,8 @@ def _explanations(
 
 def _notes(tally: Tally) -> Iterator[str]:
     """What to know before any of the numbers is believed."""
+    if tally.sets:
+        yield "Texts have sets of labels here: a text counts once for each of its labels that is explained."
     if tally.left_out:
         yield (
             f"{tally.left_out} explanations are for labels that were not predicted; they are left out, as "

@@ -76,6 +76,7 @@ class Tally:
         self.phrase_length = phrase_length
         self.labels: dict[Label, LabelCount] = {}
         self.texts = 0
+        self.sets = False  # whether a text may have several labels
         self.left_out = 0  # explanations for a label that was not predicted
         self.forgotten_up_to = 0  # counts may be too low by this much
         self._counts = 0
@@ -87,6 +88,7 @@ class Tally:
         for name in labels:
             self.labels.setdefault(name, LabelCount())
         explained = explanation.explained
+        self.sets |= isinstance(explanation.label, tuple)
         if explained not in answer_labels(explanation.label):
             self.left_out += 1
             return

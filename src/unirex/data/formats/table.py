@@ -26,6 +26,7 @@ from unirex.data.rationales import (
 from unirex.data.rows import READERS, TABLES, TableRow, read_rows, stream_rows
 from unirex.data.split import SPLIT_ALIASES, split_name
 from unirex.data.validate import (
+    at,
     check_answer,
     check_file,
     check_ids,
@@ -276,6 +277,8 @@ def _stream(path: Path, reading: Reading) -> Iterator[DatasetRecord]:
         present.update(dict.fromkeys(row))
         if number == 1 and not columns_vary:
             check_columns(path, columns, present)
+            with at(path):  # said once of the file, not of each row
+                _check_required(row, reading)
         with row_at(place):
             name = f"{path.stem}-{number}" if labelled else place
             example = read_example(row, reading, default_id=name, place=place)
@@ -291,6 +294,14 @@ def check_columns(place: object, columns: Columns, present: Collection[str]) -> 
         for name in column_names(given, present) if given and given != role.default else ():
             if name not in present:
                 raise UserError(f"{place}: {unknown('column', name, present)}")
+
+
+def _check_required(row: TableRow, reading: Reading) -> None:
+    """There must be columns of the texts and, in data that is labelled, of the labels."""
+    for name in column_names(reading.columns.text, row):
+        _required_text(row, name)
+    if reading.labelled and not reading.label_from_marks:
+        _check_label(row, reading.columns)
 
 
 def column_names(given: str, present: Collection[str]) -> tuple[str, ...]:
@@ -324,6 +335,13 @@ def required(row: TableRow, column: str) -> object:
     if column not in row:
         raise unknown("column", column, row)
     return row[column]
+
+
+def _required_text(row: TableRow, column: str) -> object:
+    """The value of a column of texts; if the usual one is absent, the error says how to name another."""
+    if column == Columns().text and column not in row:
+        raise UserError(f"{unknown('column', column, row)} Name the column of the texts: --columns.text NAME")
+    return required(row, column)
 
 
 def optional(row: TableRow, column: str) -> object:
@@ -372,8 +390,7 @@ def _votes(row: TableRow, reading: Reading, choices: Sequence[str] | None) -> li
     names = label_columns(columns, row)
     if not reading.labelled and all(optional(row, name) is None for name in names):
         return []
-    if names == (Columns().label,) and columns.label not in row:
-        raise UserError(_no_label(row, columns))
+    _check_label(row, columns)
     given = {name: required(row, name) for name in names}
     if len(names) > 1 and columns.labels != Columns().labels:
         return [label_set(name for name, value in given.items() if _flag(value, name))]
@@ -385,14 +402,16 @@ def _votes(row: TableRow, reading: Reading, choices: Sequence[str] | None) -> li
     return [resolve_choice(label, choices, column=columns.label) for label in labels]
 
 
-def _no_label(row: TableRow, columns: Columns) -> str:
-    """What to do about a row without a label: name its column, or read the label from the marks."""
+def _check_label(row: TableRow, columns: Columns) -> None:
+    """A row needs a label; if it has none under the usual name, say what can be done."""
+    if label_columns(columns, row) != (Columns().label,) or columns.label in row:
+        return
     unnamed = str(unknown("column", columns.label, row))
     lists = (name for name, value in row.items() if str(value).startswith("["))
     marks = columns.rationale if columns.rationale in row else next(lists, None)
     if marks is None:
-        return f"{unnamed} Name the column of the classes: --columns.label NAME"
-    return (
+        raise UserError(f"{unnamed} Name the column of the classes: --columns.label NAME")
+    raise UserError(
         f"{unnamed} Name the column of the classes: --columns.label NAME; if the class is whether anything "
         f"is marked, the column of the marks is both: --columns.rationale {marks} --columns.label {marks}"
     )
@@ -431,7 +450,7 @@ def _texts(row: TableRow, columns: Sequence[str]) -> dict[str, str]:
     several = len(columns) > 1
     texts: dict[str, str] = {}
     for name in columns:
-        value = required(row, name)
+        value = _required_text(row, name)
         texts[name] = check_text("" if several and value is None else value, column=name, blank=several)
     if not any(text.strip() for text in texts.values()):
         raise UserError(f"all of {', '.join(columns)} are empty; give one some text or remove the row")
