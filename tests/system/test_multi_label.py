@@ -102,6 +102,23 @@ def test_the_command_line_evaluates_explains_and_compares(folder, file, capsys, 
     assert "acting, plot" in page.read_text("utf-8")
 
 
+def test_global_explains_every_predicted_label(folder, file, system, data, capsys):
+    told = json.loads(succeeds(capsys, "global", folder, "--data", file, "--json"))
+    predicted = system.predict(data["test"])
+    counts = [sum(label in answer for answer in predicted) for label in system.labels]
+    assert [label["predictions"] for label in told["labels"]] == counts and "sets" in told["notes"][0]
+
+
+def test_a_score_is_the_share_of_whole_sets(system, data):
+    texts, answers = [e.text for e in data["test"]], [list(e.label) for e in data["test"]]
+    assert system.score(texts, answers) == np.mean([e.label == system.predict(e.text) for e in data["test"]])
+    with pytest.raises(UserError, match="give a list for each text"):
+        system.score(texts[:1], ["plot"])
+    for several in (answers, np.eye(3, dtype=int)[[0] * len(texts)]):
+        with pytest.raises(UserError, match="several labels for a text"):
+            unirex.RationaleClassifier("vanilla").fit(texts, several)
+
+
 def test_what_cannot_be_said_of_sets_is_refused(folder, file, system, data, capsys, learner, tmp_path):
     succeeds(capsys, "evaluate", folder, "--data", file, "--draws", 0, "--out", tmp_path / "one")
     said = fails(capsys, "eraser", "export", tmp_path / "one", tmp_path / "eraser.jsonl")
