@@ -24,7 +24,7 @@ LONGEST = 60  # characters of a value that are shown
 
 # Messages of argparse and jsonargparse.
 BAD_VALUE = re.compile(r'Parser key "([^"]+)"[^:"]*: (?!.*Parser key)(.*)')
-GIVEN = re.compile(r"(?:Got value:|Given value:) ?(.*)|Unable to load config (.*?)(?: - .*)?$")
+GIVEN = re.compile(r".*(?:Got value:|Given value:) ?(.*)|Unable to load config (.*?)(?: - .*)?$")
 BAD_CHOICE = re.compile(r"argument (\S+): invalid choice: (.*) \(choose from (.*)\)")
 UNKNOWN = re.compile(r"[Uu]nrecognized arguments: (\S*)")
 UNKNOWN_SETTING = re.compile(r"(?:accept option|[Kk]ey) ['\"]([\w.]+)")

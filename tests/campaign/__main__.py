@@ -22,11 +22,15 @@ def main() -> int:
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
     parser.add_argument("--case", help="repeat one case, as kills-17, and nothing else")
     options = parser.parse_args()
+    kind, _, number = (options.case or "readers-0").rpartition("-")
+    if kind not in KINDS or not number.isdigit():
+        parser.error(
+            f"--case {options.case}: give a kind and a number, as kills-17; kinds: {', '.join(KINDS)}"
+        )
     campaign = Campaign(options.out, options.seed, options.kinds)
     import_everything()
     campaign.prepare()
     if options.case:
-        kind, _, number = options.case.rpartition("-")
         outcome = campaign.try_case(kind, int(number))
         print(outcome if outcome != FAILED else f"failed: see {options.out}/failures/{options.case}")
         return int(outcome == FAILED)

@@ -15,7 +15,14 @@ from campaign.stock import TRAINING
 from unirex.files import DRAFT, write_file
 
 LIMIT = 120
-TIMES = ("seconds", "git", "python", "versions", "since")  # facts of the machine and the moment
+TIMES = (
+    "seconds",
+    "peak_memory_bytes",
+    "git",
+    "python",
+    "versions",
+    "since",
+)  # facts of the machine and the moment
 TRAINED = ("--summary", 0, "--pooling", "mean", *TRAINING)
 
 
