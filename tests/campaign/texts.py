@@ -50,6 +50,8 @@ PIECES = (
     "good film",
 )
 
+NAMES = ("+1+1", "@SUM(1)", f"<script>{MARK}()</script>", "\x1b[31m")  # of a system that is compared
+
 
 def case(chance: random.Random, folder: Path, stock: Path) -> str:
     """Write hostile rows, make a system with hostile labels, and put both through some commands."""
@@ -58,8 +60,14 @@ def case(chance: random.Random, folder: Path, stock: Path) -> str:
     for name in chance.sample([*OUTPUTS], 2):
         said = check_succeeded(run(command(*OUTPUTS[name](folder / "system", data, folder))))
         _check_terminal(said, as_json="--json" in name)
-    for path in folder.iterdir():
-        CHECKS.get(path.suffix, lambda _: None)(path)
+    if (folder / "evaluation").exists():
+        for target in (("--out", folder / "table.csv"), ("--html", folder / "compare.html")):
+            named = f"{chance.choice(NAMES)}={folder / 'evaluation'}"
+            said = check_succeeded(run(command("compare", named, "--draws", 50, *target)))
+            _check_terminal(said, as_json=False)
+    for path in folder.rglob("*"):
+        if path.is_file():
+            CHECKS.get(path.suffix, lambda _: None)(path)
     return "clean"
 
 
