@@ -483,8 +483,9 @@ def test_wrong_numbers_of_texts_are_one_line(runs, capsys, tmp_path):
     assert "reads 2 texts" in fails(capsys, "explain", pairs, "--file", tmp_path / "lines.txt")
     assert "needs choices" in fails(capsys, "explain", choices, "--file", tmp_path / "lines.txt")
     assert "needs choices" in fails(capsys, "evaluate", choices, "--data", runs["pair"][0], *NLI)
-    assert "has choices" in fails(capsys, "evaluate", pairs, "--data", quiz)
-    assert "unknown column 'text'" in fails(capsys, "evaluate", pairs, "--data", runs["pair"][0])
+    usual = ["--columns", "{}"]  # not those of the training
+    assert "has choices" in fails(capsys, "evaluate", pairs, "--data", quiz, *usual)
+    assert "unknown column 'text'" in fails(capsys, "evaluate", pairs, "--data", runs["pair"][0], *usual)
 
 
 @pytest.mark.parametrize("kind", ["pair", "choice"])
