@@ -35,7 +35,7 @@ def test_a_wrong_value_of_any_option_is_said_in_plain_words(command):
 SAID = {
     "--training.epochs ten": "--training.epochs ten: must be a whole number.",
     "--max-length 1.5": "--max_length 1.5: must be a whole number or null.",
-    "--max-length 1e308": "--max_length 1e+308: must be a whole number or null.",
+    "--max-length 1e308": "--max_length 1e308: must be a whole number or null.",
     "--budgets 5,x": "--budgets 5,x: must be a list of numbers like [1, 5].",
     "--training.metric accurac": "; did you mean 'accuracy'?",
     "--on-error skop": "must be one of stop, skip, clip; did you mean 'stop'?",
