@@ -136,7 +136,7 @@ def test_toxic_spans_by_path(tmp_path):
 def test_a_table_without_labels_may_be_labelled_by_its_marks(tmp_path):
     path = toxic_spans(tmp_path) / "tsd_train.csv"
     mine = path.rename(tmp_path / "mine.csv")
-    fix = r"mine\.csv:2: unknown column 'label'; .* --columns\.rationale spans --columns\.label spans"
+    fix = r"mine\.csv: unknown column 'label'; .* --columns\.rationale spans --columns\.label spans"
     with pytest.raises(UserError, match=fix):
         load_dataset(mine)
     data = load_dataset(mine, columns={"rationale": "spans", "label": "spans"})
