@@ -120,6 +120,8 @@ def test_explain_on_the_command_line(capsys, saved, classifier, tmp_path):
         capsys, "explain", saved, TEXT, "--dial", "1", "--extractor", "ig"
     )
     assert "unknown label" in fails(capsys, "explain", saved, TEXT, "--for", "good")
+    both = succeeds(capsys, "explain", saved, TEXT, "--for", "pos", "neg", "--json").splitlines()
+    assert [json.loads(line)["target"] for line in both] == ["pos", "neg"]
     tasks = fails(capsys, "explain", saved, TEXT, "--for", "all", "--label_studio", tmp_path / "t.json")
     assert "leave out --for" in tasks
     classifier.save_pretrained(tmp_path / "plain")

@@ -7,10 +7,10 @@ which does the work and returns the exit code. Modules of commands import heavy 
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from itertools import islice
 
 from jsonargparse import ArgumentParser, Namespace
 
@@ -107,29 +107,28 @@ def _underscored(argument: str) -> str:
 def positionals_first(arguments: Sequence[str], parser: ArgumentParser) -> list[str]:
     """The same arguments with positional ones before options, as argparse takes them in one run only.
 
-    Every option of the parser must take a fixed number of values.
+    An option that takes any number of values takes all that follow it, up to the next option.
 
     >>> parser = ArgumentParser()
     >>> _ = parser.add_argument("--extractor"), parser.add_argument("--json", action="store_true")
     >>> positionals_first(["runs/a", "--extractor", "ig", "a fine film", "--json", "so dull"], parser)
     ['runs/a', 'a fine film', 'so dull', '--extractor', 'ig', '--json']
     """
-    sizes = {  # of options that do not take one value
-        option: action.nargs
-        for action in parser._actions
-        if isinstance(action.nargs, int)
-        for option in action.option_strings
-    }
+    sizes = {option: action.nargs for action in parser._actions for option in action.option_strings}
     positionals: list[str] = []
     options: list[str] = []
-    rest = iter(arguments)
-    for argument in rest:
+    rest = deque(arguments)
+    while rest:
+        argument = rest.popleft()
         if argument == "--":  # everything after it is positional
             return [*options, argument, *positionals, *rest]
         if not OPTION.match(argument):
             positionals.append(argument)
             continue
         options.append(argument)
-        if "=" not in argument:
-            options.extend(islice(rest, sizes.get(argument, 1)))
+        size = 0 if "=" in argument else sizes.get(argument)
+        most = size if isinstance(size, int) else len(rest) if size == "+" else 1
+        while most and rest and not (size == "+" and OPTION.match(rest[0])):
+            options.append(rest.popleft())
+            most -= 1
     return [*positionals, *options]
