@@ -35,6 +35,10 @@ LOG_EVERY = 30.0  # seconds between two lines of a log
 REDRAW_EVERY = 0.1  # seconds between two states of a bar
 
 
+class HeldError(UserError):
+    """A folder is held by another process."""
+
+
 def write_file(path: Path, content: str | bytes) -> None:
     """Write `path` atomically: a kill at any moment leaves either the old or the new file."""
     data = content.encode("utf-8") if isinstance(content, str) else content
@@ -105,7 +109,7 @@ def new_folder(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold a folder for this process; if another one holds it, a `UserError` says which.
+    """Hold a folder for this process; if another one holds it, a `HeldError` says which.
 
     The system releases the lock of a process that dies, however it dies. Drafts that such a process left in
     the folder are removed.
@@ -115,7 +119,7 @@ def locked(folder: Path) -> Iterator[None]:
         with _writable(folder):
             file = path.open("a+", encoding="utf-8")
         if _lock(file.fileno()) is False:
-            raise UserError(f"{folder}: {_owner(path)} is working there; wait for it, or stop it.")
+            raise HeldError(f"{folder}: {_owner(path)} is working there; wait for it, or stop it.")
         if _is_open(path, file.fileno()):
             break
         file.close()  # its last owner removed it between our two steps
@@ -129,6 +133,18 @@ def locked(folder: Path) -> Iterator[None]:
     finally:
         path.unlink(missing_ok=True)
         file.close()
+
+
+def held(folder: Path) -> bool:
+    """Whether a process holds the folder."""
+    try:
+        handle = os.open(folder / LOCK, os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        return _lock(handle) is False
+    finally:
+        os.close(handle)
 
 
 def _lock(handle: int, *, wait: bool = False) -> bool | None:

@@ -38,7 +38,7 @@ def fit(stages: Stages, data: Splits, config: Config) -> System:
 
 def support(stages: Stages, data: Splits, config: Config) -> System:
     """A classifier of whole texts, explained by an attribution algorithm."""
-    classifier = stages.train("classifier", data, stage_config(config, extractor="integrated-gradients"))
+    classifier = stages.classifier(data, config)
     return classifier.with_extractor(config.fresh.saliency, **config.fresh.saliency_options)
 
 

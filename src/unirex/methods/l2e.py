@@ -7,13 +7,13 @@ from dataclasses import replace
 from unirex.config import Config
 from unirex.data.example import Splits
 from unirex.methods.building import build_system
-from unirex.methods.stages import Stages, stage_config, without_gold
+from unirex.methods.stages import Stages, without_gold
 from unirex.system import System
 
 
 def fit(stages: Stages, data: Splits, config: Config) -> System:
     """Train a classifier, explain every training text by attribution, train a student on these scores."""
-    classifier = stages.train("classifier", data, stage_config(config, extractor="integrated-gradients"))
+    classifier = stages.classifier(data, config)
     teacher = classifier.with_extractor(config.l2e.teacher, **config.l2e.teacher_options)
     lessons = {"train": stages.scores("lessons", teacher, data["train"])}
     config = replace(config, training=without_gold(config))

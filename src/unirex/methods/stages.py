@@ -79,7 +79,7 @@ class Stages:
 
     def train(self, name: str, data: Splits, config: Config) -> System:
         """The system of a stage: loaded if it was trained before, else trained."""
-        folder = self.kept / f"{name}-{content_key(name, *stage_content(data, config))}"
+        folder = self.place(name, data, config)
         if self.force:
             shutil.rmtree(folder, ignore_errors=True)
         run = Run(folder, name, config, data)
@@ -98,6 +98,14 @@ class Stages:
             system.save_pretrained(folder)
             run.close()
         return system
+
+    def classifier(self, data: Splits, config: Config) -> System:
+        """The plain classifier that several methods begin with, the same for all of them."""
+        return self.train("classifier", data, classifier_config(config))
+
+    def place(self, name: str, data: Splits, config: Config) -> Path:
+        """The folder of a stage."""
+        return self.kept / f"{name}-{content_key(name, *stage_content(data, config))}"
 
     def last(
         self, system: System, data: Splits, config: Config, given: Mapping[str, Scores] | None = None
@@ -181,6 +189,11 @@ def stage_config(config: Config, *, gold: bool = False, **changes: Any) -> Confi
     return Config(**common | {"training": config.training if gold else without_gold(config)} | changes)
 
 
+def classifier_config(config: Config) -> Config:
+    """The settings of the plain classifier, without those that do not matter to it."""
+    return stage_config(config, extractor="integrated-gradients")
+
+
 def without_gold(config: Config) -> Training:
     """The training of a stage that uses no gold, so that it does not depend on how gold is limited."""
     default = Training()
@@ -194,11 +207,16 @@ def without_gold(config: Config) -> Training:
 
 def stage_content(data: Splits, config: Config) -> list[Any]:
     """Everything the weights of a stage depend on: not the test split, the hardware, or an encoder's path."""
+    used = Splits(data.info, {name: data[name] for name in ("train", "dev")})
+    return [MADE, stage_settings(config), fingerprint(used)]
+
+
+def stage_settings(config: Config) -> dict[str, Any]:
+    """The settings that weights depend on, with the encoder as what it is rather than where."""
     default = Training()
     hardware = {name: getattr(default, name) for name in ("accelerator", "devices", "strategy")}
     settings = plain(replace(config, training=replace(config.training, **hardware)))
-    used = Splits(data.info, {name: data[name] for name in ("train", "dev")})
-    return [MADE, settings | {"encoder": encoder_digest(config.encoder)}, fingerprint(used)]
+    return settings | {"encoder": encoder_digest(config.encoder)}
 
 
 def content_key(*parts: Any) -> str:
