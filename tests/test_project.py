@@ -30,7 +30,7 @@ LINE = (
     ("paper", "report"),
     ("evaluation",),
     ("eraser", "comparison", "overview"),
-    ("demo", "bench"),
+    ("demo", "bench", "experiments"),
     ("cli",),
 )
 RANK = {name: rank for rank, names in enumerate(LINE) for name in names}

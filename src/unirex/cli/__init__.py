@@ -35,6 +35,7 @@ COMMANDS = {
         "nrg": "Normalised relative gain of the methods of a table.",
         "list": "List what can be named in a setting.",
         "demo": "Train and compare two systems on the embedded corpus.",
+        "experiment": "Run whole studies: methods × settings × datasets × seeds, with their report.",
         "bench": "Measure what training, evaluation and explaining cost.",
     }.items()
 }

@@ -1,0 +1,239 @@
+"""The cells of a study: trainings and measurements, pure functions of their settings, named by content."""
+
+from __future__ import annotations
+
+import json
+import time
+import traceback
+from collections.abc import Mapping, Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from unirex.config import build_config, plain
+from unirex.data.cache import fingerprint
+from unirex.data.example import Example, Splits
+from unirex.data.load import load_dataset
+from unirex.errors import UserError, one_line
+from unirex.files import held, locked, new_folder, write_file
+
+if TYPE_CHECKING:
+    from unirex.config import Config
+    from unirex.system import System
+
+TAUGHT_BY_CLASSIFIER = ("l2e", "fresh")  # methods whose first stage is the plain classifier
+STAGED = (*TAUGHT_BY_CLASSIFIER, "fresh-p")
+OF_SYSTEM = ("extractor", "extractor_options", "dial")  # options of a measurement that change who explains
+DONE, FAILED, LOG = "done.json", "failure.json", "log.txt"
+DATASETS_KEPT = 4  # read datasets that a process keeps
+
+
+@dataclass(frozen=True)
+class Data:
+    """A dataset and how it is read; as plain values, so that a cell can be sent anywhere.
+
+    Args:
+        source: a name, a file or a folder.
+        options: keyword arguments of `load_dataset`.
+        labels: labels of the data → labels of the system that stand for them.
+    """
+
+    source: str
+    options: tuple[tuple[str, Any], ...] = ()
+    labels: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def name(self) -> str:
+        """For tables."""
+        return Path(self.source).stem
+
+    def load(self) -> Splits:
+        """All splits, read once by a process."""
+        return _loaded(json.dumps([self.source, dict(self.options)]))
+
+    def examples(self, split: str, number: int | None = None) -> Sequence[Example]:
+        """Examples to measure on: the first `number` of every label in turn, or all."""
+        found = self.load().get(split)
+        if not found:
+            raise UserError(f"{self.source}: has no split '{split}' to measure on.")
+        if number is not None and number < len(found):
+            step = len(found) / number  # spread over the data, which may be sorted
+            found = tuple(found[int(index * step)] for index in range(number))
+        names = dict(self.labels)
+        return [replace(example, label=names.get(str(example.label), example.label)) for example in found]
+
+    def fingerprint(self, *splits: str) -> str:
+        """A digest of the examples in these splits."""
+        return _fingerprint(json.dumps([self.source, dict(self.options)]), splits)
+
+
+@lru_cache(maxsize=DATASETS_KEPT)
+def _loaded(described: str) -> Splits:
+    source, options = json.loads(described)
+    return load_dataset(source, **options)
+
+
+@lru_cache(maxsize=4 * DATASETS_KEPT)
+def _fingerprint(described: str, splits: tuple[str, ...]) -> str:
+    data = _loaded(described)
+    return fingerprint(Splits(data.info, {name: data.get(name, ()) for name in splits}))
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What a cell needs of a machine."""
+
+    cores: int = 1
+    memory: int = 4 << 30  # bytes; MiniLM trains in 2.5 GB
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One training or one measurement.
+
+    Args:
+        work: what it does.
+        name: for people.
+        content: everything that its result depends on, as plain values.
+        key: digest of the content.
+        after: keys of the cells whose results it uses.
+        needs: what it needs of a machine.
+    """
+
+    work: Literal["train", "measure"]
+    name: str
+    content: Mapping[str, Any]
+    key: str
+    after: tuple[str, ...] = ()
+    needs: Needs = Needs()
+
+    def folder(self, store: Path) -> Path:
+        """Its place among all cells."""
+        return store / f"{self.work}-{self.key}"
+
+    def state(self, store: Path) -> str:
+        """`done`, `failed`, `running` or `waiting`."""
+        folder = self.folder(store)
+        if (folder / DONE).exists():
+            return "done"
+        if held(folder):
+            return "running"
+        return "failed" if (folder / FAILED).exists() else "waiting"
+
+    def result(self, store: Path) -> dict[str, Any]:
+        """What a finished cell left: seconds, and the folder of its run or its evaluation."""
+        return json.loads((self.folder(store) / DONE).read_text("utf-8"))
+
+    def failure(self, store: Path) -> str:
+        """The last line of a failure."""
+        return json.loads((self.folder(store) / FAILED).read_text("utf-8"))["error"]
+
+
+def train_cell(method: str, config: Config, data: Data, *, name: str) -> Cell:
+    """The training of a method with these settings."""
+    from unirex.methods.stages import MADE, classifier_config, content_key, stage_settings
+
+    if method == "vanilla":  # what does not matter to a plain classifier must not make it another cell
+        config = classifier_config(config)
+    after = (train_cell("vanilla", config, data, name="").key,) if method in TAUGHT_BY_CLASSIFIER else ()
+    key = content_key(MADE, method, stage_settings(config), data.fingerprint("train", "dev"))
+    content = {"method": method, "config": plain(config), "data": asdict(data)}
+    return Cell("train", name, content, f"{method}-{key}", after)
+
+
+def measure_cell(trained: Cell, data: Data, options: Mapping[str, Any], *, split: str, name: str) -> Cell:
+    """The measurement of what a training gives, on a split of a dataset."""
+    from unirex.methods.stages import MADE, content_key
+
+    method, folder = trained.content["method"], trained.folder(Path()).name
+    content = {"method": method, "trained": folder, "split": split, "options": dict(options)}
+    key = content_key(MADE, content, data.labels, data.fingerprint(split))
+    return Cell("measure", name, {**content, "data": asdict(data)}, f"{method}-{key}", (trained.key,))
+
+
+def run_cell(cell: Cell, store: Path) -> None:
+    """Do the work of a cell, unless it is done; a failure is kept in its folder and raised.
+
+    The cell's folder is held meanwhile: if another process works there, this is a `HeldError`.
+    """
+    folder = cell.folder(store)
+    with new_folder(folder), locked(folder):
+        if (folder / DONE).exists():
+            return
+        (folder / FAILED).unlink(missing_ok=True)
+        write_file(folder / "cell.json", json.dumps(asdict(cell), indent=1) + "\n")
+        begin = time.monotonic()
+        with (folder / LOG).open("a", encoding="utf-8") as log, redirect_stdout(log), redirect_stderr(log):
+            try:
+                place = WORK[cell.work](cell, store)
+            except Exception as error:
+                traceback.print_exc()
+                _keep_failure(folder, error)
+                raise
+        done = {"seconds": round(time.monotonic() - begin, 1), "place": place.relative_to(store).as_posix()}
+        write_file(folder / DONE, json.dumps(done) + "\n")
+
+
+def _keep_failure(folder: Path, error: Exception) -> None:
+    kind = "" if isinstance(error, UserError) else f"{type(error).__name__}: "
+    write_file(folder / FAILED, json.dumps({"error": kind + one_line(error)}) + "\n")
+
+
+def _train(cell: Cell, store: Path) -> Path:
+    """Train, or go on with a training that was interrupted; the folder of the run."""
+    from unirex.methods import fit
+    from unirex.methods.stages import Stages, classifier_config
+
+    content, run, kept = cell.content, cell.folder(store) / "run", store / "stages"
+    data, method = _data(content).load(), content["method"]
+    if method == "vanilla":  # in the place of the stage, where l2e and fresh find it
+        config, stages = build_config(content["config"]), Stages(run, kept, method)
+        stages.classifier(data, config)
+        return stages.place("classifier", data, classifier_config(config))
+    options = {"stages": kept} if method in STAGED else {}
+    fit(method, data, out=run, resume=True, config=content["config"], **options)
+    return run
+
+
+def _measure(cell: Cell, store: Path) -> Path:
+    """Evaluate a trained system; the folder of the records."""
+    from unirex.config import read_settings
+    from unirex.evaluation.run import evaluate_to
+    from unirex.system import load
+
+    content, folder = cell.content, cell.folder(store) / "evaluation"
+    trained = json.loads((store / content["trained"] / DONE).read_text("utf-8"))
+    run, data = store / trained["place"], _data(content)
+    options = {key: value for key, value in content["options"].items() if key not in OF_SYSTEM}
+    number = options.pop("number", None)
+    evaluate_to(
+        folder,
+        _explained(load(run), content["options"]),
+        data.examples(content["split"], number),
+        formats=("parquet",),
+        about={
+            "data": {"name": data.name, "split": content["split"], "number": number},
+            "run": {**read_settings(run / "settings.yaml"), "method": content["method"]},
+        },
+        **options,
+    )
+    return folder
+
+
+def _explained(system: System, options: Mapping[str, Any]) -> System:
+    """The system with the extractor or the dial of the measurement."""
+    if options.get("dial") is not None:
+        return system.with_dial(options["dial"])
+    if options.get("extractor"):
+        return system.with_extractor(options["extractor"], **options.get("extractor_options", {}))
+    return system
+
+
+def _data(content: Mapping[str, Any]) -> Data:
+    data = content["data"]
+    return Data(data["source"], *(tuple(map(tuple, data[key])) for key in ("options", "labels")))
+
+
+WORK = {"train": _train, "measure": _measure}

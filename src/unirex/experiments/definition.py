@@ -1,0 +1,240 @@
+"""What an experiment is: rows, what varies, seeds, scales and what to draw, read from a YAML file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from importlib.resources import files
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from unirex.config import merge, read_settings
+from unirex.errors import UserError, unknown
+
+LIBRARY = files(__package__) / "library"
+SCALES = "scales"  # the file of the library that every experiment's scales are merged with
+MEASURE = "measure."  # begins the names of what varies in the measurement, not in the training
+
+Settings = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of the table: a method with settings of its own, and how it is measured.
+
+    Args:
+        name: in tables.
+        method: as in `unirex list methods`.
+        settings: where it differs from the experiment's settings.
+        measure: options of `evaluate`: extractor, extractor_options, dial.
+        vary: settings of which every value is run, beside those of the experiment.
+        group: part of the table.
+    """
+
+    name: str
+    method: str
+    settings: Settings = field(default_factory=dict)
+    measure: Settings = field(default_factory=dict)
+    vary: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    group: str = ""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How large an experiment is run.
+
+    Args:
+        settings: of every training.
+        measure: of every measurement.
+        seeds: instead of the experiment's.
+        vary: other values of what varies.
+        data: datasets instead of the experiment's.
+        measured_on: datasets to measure on instead of the experiment's.
+    """
+
+    settings: Settings = field(default_factory=dict)
+    measure: Settings = field(default_factory=dict)
+    seeds: Sequence[int] | None = None
+    vary: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    data: Sequence[str] | None = None
+    measured_on: Mapping[str, Settings] | None = None
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A row at one point of what varies."""
+
+    row: Row
+    point: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """The row's name, with the point if there is one."""
+        values = [f"{setting.rpartition('.')[2]} {value}" for setting, value in self.point.items()]
+        return f"{self.row.name} ({', '.join(values)})" if values else self.row.name
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Of the training."""
+        return merge(self.row.settings, nested(self._part(measure=False)))
+
+    @property
+    def measure(self) -> dict[str, Any]:
+        """Of the measurement."""
+        return merge(self.row.measure, nested(self._part(measure=True)))
+
+    def _part(self, *, measure: bool) -> dict[str, Any]:
+        return {
+            name.removeprefix(MEASURE): value
+            for name, value in self.point.items()
+            if name.startswith(MEASURE) == measure
+        }
+
+
+@dataclass(frozen=True)
+class Definition:
+    """An experiment as its file says.
+
+    Args:
+        name: of the file.
+        about: a line for `unirex experiment list`.
+        rows: by name.
+        data: datasets; every row is trained on each.
+        measured_on: datasets to measure on, if not those trained on; `labels` of one says which of its labels
+            stands for which of the system.
+        seeds: of every training.
+        settings: of every training.
+        measure: options of `evaluate` for every measurement.
+        vary: settings of which every value is run.
+        report: what is drawn, in this order; see `unirex.experiments.report`.
+        texts: ids of examples that the report shows.
+        scales: by name.
+    """
+
+    name: str
+    about: str
+    rows: Sequence[Row]
+    data: Sequence[str]
+    measured_on: Mapping[str, Settings] = field(default_factory=dict)
+    seeds: Sequence[int] = (0,)
+    settings: Settings = field(default_factory=dict)
+    measure: Settings = field(default_factory=dict)
+    vary: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    report: Sequence[str] = ("table",)
+    texts: Sequence[str] = ()
+    scales: Mapping[str, Scale] = field(default_factory=dict)
+
+    def variants(self) -> Iterator[Variant]:
+        """Every row at every point of what varies."""
+        for row in self.rows:
+            vary = {**self.vary, **row.vary}
+            for values in product(*vary.values()):
+                yield Variant(row, dict(zip(vary, values, strict=True)))
+
+    def at_scale(self, name: str) -> Definition:
+        """The experiment with the settings of a scale."""
+        if name not in self.scales:
+            raise unknown("scale", name, self.scales)
+        scale = self.scales[name]
+        return replace(
+            self,
+            settings=merge(self.settings, scale.settings),
+            measure=merge(self.measure, scale.measure),
+            seeds=self.seeds if scale.seeds is None else scale.seeds,
+            data=self.data if scale.data is None else scale.data,
+            measured_on=self.measured_on if scale.measured_on is None else scale.measured_on,
+            vary={key: scale.vary.get(key, values) for key, values in self.vary.items()},
+            rows=[_row_at_scale(row, scale) for row in self.rows],
+        )
+
+
+def _row_at_scale(row: Row, scale: Scale) -> Row:
+    return replace(row, vary={key: scale.vary.get(key, values) for key, values in row.vary.items()})
+
+
+def experiment_names() -> list[str]:
+    """The experiments that come with the package."""
+    names = [file.name.removesuffix(".yaml") for file in LIBRARY.iterdir() if file.name.endswith(".yaml")]
+    return sorted(name for name in names if name != SCALES)
+
+
+def read_definition(name: str) -> Definition:
+    """The experiment of the package with this name, or in this file."""
+    if name in experiment_names():
+        return as_definition(_library(name), name, place=f"experiment {name}")
+    if not name.endswith((".yaml", ".yml")):
+        raise unknown("experiment", name, experiment_names())
+    return as_definition(read_settings(name), Path(name).stem, place=name)
+
+
+def _library(name: str) -> dict[str, Any]:
+    return yaml.safe_load((LIBRARY / f"{name}.yaml").read_text("utf-8"))
+
+
+def as_definition(content: Settings, name: str, *, place: str) -> Definition:
+    """An experiment from the content of its file; what is wrong is named with its place."""
+    scales = merge(_library(SCALES), _table(content, "scales", place))
+    rows = _table(content, "rows", place)
+    if not rows:
+        raise UserError(f"{place}: has no rows; each is `NAME: {{method: slm-fp}}`.")
+    given = {**content, "scales": {}, "rows": []}
+    definition = _built(Definition, {"about": "", "data": ["demo"], **given, "name": name}, place)
+    return replace(
+        definition,
+        rows=[
+            _built(Row, {**_row(row, key, place), "name": key}, f"{place}: row {key}")
+            for key, row in rows.items()
+        ],
+        scales={key: _built(Scale, scale or {}, f"{place}: scale {key}") for key, scale in scales.items()},
+    )
+
+
+def _row(row: Any, name: str, place: str) -> dict[str, Any]:
+    if not isinstance(row, Mapping) or "method" not in row:
+        raise UserError(f"{place}: row {name} needs a method, as in `{name}: {{method: slm-fp}}`.")
+    return dict(row)
+
+
+def _built(kind: type[Any], content: Settings, place: str) -> Any:
+    """An object of these fields; an unknown or wrong one is an error that names the place."""
+    known = {part.name: part for part in fields(kind)}
+    for key, value in content.items():
+        if key not in known:
+            raise UserError(f"{place}: {unknown('key', key, known)}")
+        wants = str(known[key].type)
+        if value is not None and wants.startswith("Mapping") and not isinstance(value, Mapping):
+            raise UserError(f"{place}: {key} is a table, not {value!r}.")
+        if value is not None and wants.startswith("Settings") and not isinstance(value, Mapping):
+            raise UserError(f"{place}: {key} is a table of settings, not {value!r}.")
+        if value is not None and wants.startswith("Sequence") and not isinstance(value, list | tuple):
+            raise UserError(f"{place}: {key} is a list, not {value!r}.")
+    for key, values in (content.get("vary") or {}).items():
+        if not isinstance(values, list) or not values:
+            raise UserError(f"{place}: vary.{key} is a list of values, not {values!r}.")
+    return kind(**{key: value for key, value in content.items() if value is not None})
+
+
+def _table(content: Settings, key: str, place: str) -> dict[str, Any]:
+    table = content.get(key) or {}
+    if not isinstance(table, Mapping):
+        raise UserError(f"{place}: {key} is a table, not {table!r}.")
+    return dict(table)
+
+
+def nested(settings: Settings) -> dict[str, Any]:
+    """Dotted names as nested tables.
+
+    >>> nested({"training.epochs": 3, "training.batch_size": 8, "seed": 0})
+    {'training': {'epochs': 3, 'batch_size': 8}, 'seed': 0}
+    """
+    found: dict[str, Any] = {}
+    for name, value in settings.items():
+        *tables, last = name.split(".")
+        part: dict[str, Any] = {last: value}
+        for table in reversed(tables):
+            part = {table: part}
+        found = merge(found, part)
+    return found

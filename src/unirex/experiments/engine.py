@@ -1,0 +1,231 @@
+"""The local engine: runs cells in this process or in worker processes, as soon as what they need is there."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from unirex.errors import UserError, one_line
+from unirex.experiments.cells import Cell, run_cell
+from unirex.files import HeldError, Progress, duration
+
+RunCell = Callable[[Cell, Path], None]
+PATIENCE = 2.0  # seconds until a cell that another process works on is looked at again
+KILLED = "its process was killed"
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A cell that could not be done, and why."""
+
+    cell: Cell
+    error: str
+
+
+def run_cells(
+    cells: Sequence[Cell],
+    store: Path,
+    *,
+    workers: int = 1,
+    threads: int | None = None,
+    retry_failed: bool = False,
+    shown: bool = True,
+    run: RunCell = run_cell,
+) -> list[Failure]:
+    """Run the cells that are not done; those that fail are returned, the others go on.
+
+    Args:
+        cells: each after those whose results it uses.
+        store: folder of all cells.
+        workers: processes; one: this one.
+        threads: CPU threads of a cell; None: the cores divided among the workers.
+        retry_failed: also run what failed before.
+        shown: report progress.
+        run: what is done with a cell.
+    """
+    if workers < 1:
+        raise UserError(f"--workers {workers}: give at least 1.")
+    store.mkdir(parents=True, exist_ok=True)
+    threads = threads or max(1, (os.cpu_count() or 1) // workers)
+    queue = Queue(cells, store, retry_failed=retry_failed)
+    with Progress("study", total=len(cells), done=queue.done_before, unit="cells", shown=shown) as progress:
+        if workers == 1:
+            with threads_used(threads):
+                _run_here(queue, store, run, progress)
+        else:
+            _run_in_processes(queue, store, run, progress, workers, threads)
+    return queue.failures
+
+
+class Queue:
+    """Which cells can run next, given what is done and what has failed."""
+
+    def __init__(self, cells: Sequence[Cell], store: Path, *, retry_failed: bool = False) -> None:
+        states = {cell.key: cell.state(store) for cell in cells}
+        self.done = {key for key, state in states.items() if state == "done"}
+        self.done_before = len(self.done)
+        self.waiting = [cell for cell in cells if cell.key not in self.done]
+        self.failures: list[Failure] = []
+        if not retry_failed:
+            for cell in [cell for cell in self.waiting if states[cell.key] == "failed"]:
+                self.fail(cell, cell.failure(store))
+        self._drop_hopeless()
+
+    def next(self) -> Cell | None:
+        """A cell that can run now, taken from those that wait."""
+        for cell in self.waiting:
+            if self.done.issuperset(cell.after):
+                self.waiting.remove(cell)
+                return cell
+        return None
+
+    def finish(self, cell: Cell) -> None:
+        """Count a cell as done."""
+        self.done.add(cell.key)
+
+    def fail(self, cell: Cell, error: str) -> None:
+        """Count a cell as failed, and with it all that need its result."""
+        self.failures.append(Failure(cell, error))
+        self.waiting = [other for other in self.waiting if other.key != cell.key]
+        self._drop_hopeless()
+
+    def postpone(self, cell: Cell) -> None:
+        """Put a cell back: another process works on it."""
+        self.waiting.append(cell)
+
+    def _drop_hopeless(self) -> None:
+        failed = {failure.cell.key: failure.cell for failure in self.failures}
+        for cell in list(self.waiting):
+            broken = [failed[key] for key in cell.after if key in failed]
+            if broken:
+                self.fail(cell, f"needs {broken[0].work} {broken[0].name}, which failed")
+                return  # fail() goes on from here
+
+
+def _run_here(queue: Queue, store: Path, run: RunCell, progress: Progress) -> None:
+    while cell := queue.next():
+        begin = time.monotonic()
+        try:
+            run(cell, store)
+        except HeldError:
+            queue.postpone(cell)
+            time.sleep(PATIENCE)
+        except Exception as error:
+            _failed(queue, cell, error, progress)
+        else:
+            _finished(queue, cell, time.monotonic() - begin, progress)
+
+
+def _run_in_processes(
+    queue: Queue, store: Path, run: RunCell, progress: Progress, workers: int, threads: int
+) -> None:
+    """Keep all workers busy; a process that dies costs the cells that were running, no more."""
+    while queue.waiting:
+        with _pool(workers, threads) as pool:
+            running: dict[Future[float], Cell] = {}
+            try:
+                _fill(pool, queue, running, workers, run, store)
+                while running:
+                    finished, _ = wait(running, return_when=FIRST_COMPLETED)
+                    for future in finished:
+                        _settle(future, running.pop(future), queue, progress)
+                    _fill(pool, queue, running, workers, run, store)
+            except BrokenProcessPool:
+                for cell in running.values():
+                    _failed(queue, cell, RuntimeError(KILLED), progress)
+                continue
+        if not running:
+            return
+
+
+def _fill(
+    pool: Executor, queue: Queue, running: dict[Future[float], Cell], workers: int, run: RunCell, store: Path
+) -> None:
+    while len(running) < workers and (cell := queue.next()):
+        running[pool.submit(_timed, run, cell, store)] = cell
+
+
+def _settle(future: Future[float], cell: Cell, queue: Queue, progress: Progress) -> None:
+    try:
+        seconds = future.result()
+    except HeldError:
+        queue.postpone(cell)
+        time.sleep(PATIENCE)
+    except BrokenProcessPool:
+        _failed(queue, cell, RuntimeError(KILLED), progress)
+        raise
+    except Exception as error:
+        _failed(queue, cell, error, progress)
+    else:
+        _finished(queue, cell, seconds, progress)
+
+
+def _finished(queue: Queue, cell: Cell, seconds: float, progress: Progress) -> None:
+    queue.finish(cell)
+    done = "trained" if cell.work == "train" else "measured"
+    progress.say(f"{done} {cell.name} in {duration(seconds)} ({len(queue.done)} done)")
+    progress.advance()
+
+
+def _failed(queue: Queue, cell: Cell, error: Exception, progress: Progress) -> None:
+    before = len(queue.failures)
+    queue.fail(cell, one_line(error))
+    for failure in queue.failures[before:]:
+        progress.say(f"failed: {failure.cell.name}: {failure.error}")
+        progress.advance()
+
+
+def _timed(run: RunCell, cell: Cell, store: Path) -> float:
+    begin = time.monotonic()
+    run(cell, store)
+    return time.monotonic() - begin
+
+
+@contextmanager
+def _pool(workers: int, threads: int) -> Iterator[Executor]:
+    """Worker processes with a share of the cores each; they end when this process ends, however it does."""
+    spawn = multiprocessing.get_context("spawn")  # a forked process cannot use torch's threads
+    pool = ProcessPoolExecutor(
+        workers, mp_context=spawn, initializer=_become_worker, initargs=(threads, os.getpid())
+    )
+    try:
+        yield pool
+    except BaseException:
+        for process in list((pool._processes or {}).values()):
+            process.kill()  # at Ctrl-C: what they were doing is resumed next time
+        raise
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _become_worker(threads: int, parent: int) -> None:
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS"):  # read when torch is imported
+        os.environ[name] = str(threads)
+    threading.Thread(target=_die_with, args=(parent,), daemon=True).start()
+
+
+def _die_with(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(1.0)
+    os._exit(1)
+
+
+@contextmanager
+def threads_used(threads: int) -> Iterator[None]:
+    """Compute with this many CPU threads, then with as many as before."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

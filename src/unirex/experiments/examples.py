@@ -1,0 +1,115 @@
+"""Texts side by side: what each row marks in chosen examples, at the size of the gold rationale."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from unirex.data.example import CharSpan
+from unirex.evaluation.record_files import find_records, read_records
+from unirex.evaluation.records import Record
+from unirex.report.marked_text import TextPiece, cut, passage
+from unirex.report.markup import Html, element, latex_safe, markdown_safe
+
+if TYPE_CHECKING:
+    from unirex.experiments.results import StudyResults
+
+SHOWN = 6  # texts, if the experiment names none
+GOLD = "Gold"
+
+
+@dataclass(frozen=True)
+class MarkedExample:
+    """One text, and what each row marks in it."""
+
+    id: str
+    segments: Sequence[str]
+    marks: Mapping[str, tuple[Sequence[Sequence[CharSpan]], str]]  # row → spans of every segment, label
+
+
+def marked_examples(results: StudyResults, trained_on: str, measured_on: str) -> list[MarkedExample]:
+    """The chosen examples, or the first with gold rationales; of several seeds, the first."""
+    chosen, found = list(results.study.definition.texts), {}
+    for number in results.finished:
+        if (number.trained_on, number.measured_on) != (trained_on, measured_on):
+            continue
+        if number.variant.name not in found:
+            records = read_records(find_records(results.evaluation(number)))
+            found[number.variant.name] = {record.id: record for record in records}
+    first = next(iter(found.values()))
+    marked = [record.id for record in first.values() if _gold(record)]
+    names = [name for name in chosen if name in first] or marked[:SHOWN]
+    return [_marked(name, {row: records[name] for row, records in found.items()}) for name in names]
+
+
+def _marked(name: str, records: Mapping[str, Record]) -> MarkedExample:
+    first = next(iter(records.values()))
+    marks = {row: (_top(record), str(record.predicted)) for row, record in records.items()}
+    gold = [[(start, end) for at, start, end in _gold(first) if at == number] for number in _numbers(first)]
+    return MarkedExample(name, first.segments, {**marks, GOLD: (gold, str(first.label))})
+
+
+def _gold(record: Record) -> list[tuple[int, int, int]]:
+    scored = record.sequences[0]
+    return [token for token, gold in zip(scored.tokens, scored.gold or (), strict=False) if gold]
+
+
+def _top(record: Record) -> list[list[CharSpan]]:
+    """As many of the highest tokens as people marked; of equal ones the first."""
+    scored = record.sequences[0]
+    order = sorted(range(len(scored.tokens)), key=lambda number: (-scored.scores[number], number))
+    tokens = [scored.tokens[number] for number in order[: len(_gold(record))]]
+    return [[(start, end) for at, start, end in tokens if at == number] for number in _numbers(record)]
+
+
+def _numbers(record: Record) -> range:
+    return range(len(record.segments))
+
+
+def html(examples: Sequence[MarkedExample]) -> Html:
+    """Every text once for every row, with its marks underlined."""
+    parts = []
+    for example in examples:
+        rows = []
+        for row, (spans, label) in example.marks.items():
+            segments = [
+                [
+                    TextPiece(text[start:end], selected=bool(by), score=float(bool(by)))
+                    for (start, end), by in cut(text, [marks])
+                ]
+                for text, marks in zip(example.segments, spans, strict=True)
+            ]
+            head = element("th", row, scope="row")
+            rows.append(element("tr", head, element("td", passage(segments)), element("td", label)))
+        table = element("table", element("tbody", *rows), class_="scores")
+        parts.append(element("div", table, class_="wide", tabindex="0", role="region", aria_label="Text"))
+    return element("div", *parts)
+
+
+def latex(examples: Sequence[MarkedExample]) -> str:
+    """A table for a paper: marked words in bold."""
+    lines = [r"\begin{tabular}{lp{0.65\linewidth}l}", r"\toprule"]
+    for example in examples:
+        for row, (spans, label) in example.marks.items():
+            text = _written(example, spans, lambda part: rf"\textbf{{{latex_safe(part)}}}", latex_safe)
+            lines.append(rf"{latex_safe(row)} & {text} & {latex_safe(label)} \\")
+        lines.append(r"\midrule")
+    return "\n".join([*lines[:-1], r"\bottomrule", r"\end{tabular}"]) + "\n"
+
+
+def markdown(examples: Sequence[MarkedExample]) -> str:
+    """A table for a document: marked words in bold."""
+    lines = ["| | text | label |", "|:--|:--|:--|"]
+    for example in examples:
+        for row, (spans, label) in example.marks.items():
+            text = _written(example, spans, lambda part: f"**{markdown_safe(part)}**", markdown_safe)
+            lines.append(f"| {markdown_safe(row)} | {text} | {markdown_safe(label)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _written(example: MarkedExample, spans: Sequence[Sequence[CharSpan]], strong, plain) -> str:
+    return " / ".join(
+        "".join((strong if by else plain)(text[start:end]) for (start, end), by in cut(text, [marks]))
+        for text, marks in zip(example.segments, spans, strict=True)
+    )

@@ -1,0 +1,167 @@
+"""The figures of studies: bars of relative gain, lines over what varies, quality against cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import isnan
+from typing import TYPE_CHECKING, Any
+
+from unirex.comparison import Comparison
+from unirex.comparison.tables import value_cell
+from unirex.metrics.paired import mean_std
+from unirex.metrics.registry import metric
+from unirex.report import plots
+from unirex.report.figures import COLOURS, MUTED, Figure, SystemStyle, canvas, short_names
+from unirex.report.grid import Cell
+from unirex.report.plots import LinePanel, Series
+from unirex.report.table import cell, header
+
+if TYPE_CHECKING:
+    from unirex.experiments.results import StudyResults
+
+Bars = Mapping[str, Sequence[float]]  # of each row, one value for each series
+
+
+def mean_cell(key: str, values: Sequence[float]) -> Cell:
+    """Mean ± standard deviation over seeds."""
+    mean, std = mean_std(values)
+    if isnan(std):
+        return value_cell(key, mean)
+    return Cell(f"{cell(key, mean)} ± {cell(key, std)}", numbers={"": mean, "std": std})
+
+
+def composite(
+    results: StudyResults, comparison: Comparison, trained_on: str, measured_on: str
+) -> Figure | None:
+    """CNRG of rows that learn without people's marks, and of those that learn from them."""
+    if not comparison.gains:
+        return None
+    values = {name: [gain.cnrg] for name, gain in comparison.gains.items()}
+    taught = {number.variant.name for number in results.finished if _learns_marks(number.cell.content)}
+    panels = {
+        "without gold rationales": {name: bar for name, bar in values.items() if name not in taught},
+        "with gold rationales": {name: bar for name, bar in values.items() if name in taught},
+    }
+    panels = {title: bars for title, bars in panels.items() if bars}
+    return Figure(
+        f"composite-{measured_on}",
+        "Composite relative gain",
+        "CNRG, the mean of faithfulness, plausibility and performance, each between the worst and the best "
+        "row (higher is better).",
+        lambda: _bars(panels, ["CNRG"]),
+    )
+
+
+def _learns_marks(content: Mapping[str, Any]) -> bool:
+    """Whether a method learns from gold rationales."""
+    from unirex.methods.catalogue import resolve
+
+    return bool(resolve(content["method"], None, {}).objectives.plausibility.weight)
+
+
+def desiderata(
+    results: StudyResults, comparison: Comparison, trained_on: str, measured_on: str
+) -> Figure | None:
+    """FNRG, PNRG and TNRG of every row."""
+    if not comparison.gains:
+        return None
+    bars = {name: [gain.fnrg, gain.pnrg, gain.tnrg] for name, gain in comparison.gains.items()}
+    return Figure(
+        f"desiderata-{measured_on}",
+        "Relative gain by desideratum",
+        "Faithfulness, plausibility and task performance, each between the worst and the best row.",
+        lambda: _bars({"": bars}, ["faithfulness", "plausibility", "performance"]),
+    )
+
+
+def _bars(panels: Mapping[str, Bars], series: Sequence[str]) -> Any:
+    """Horizontal bars, one group for every row."""
+    most = max(map(len, panels.values()))
+    height = 0.9 + 0.3 * most * max(1.0, 0.55 * len(series))
+    figure, axes = canvas(len(panels), across=2, height=height)
+    thick = 0.8 / len(series)
+    for axis, (title, bars) in zip(axes, panels.items(), strict=True):
+        for number, name in enumerate(series):
+            places = [row + (number - (len(series) - 1) / 2) * thick for row in range(len(bars))]
+            values = [values[number] for values in bars.values()]
+            axis.barh(places, values, thick * 0.9, color=COLOURS[number % len(COLOURS)], label=name)
+            for place, value in zip(places, values, strict=True):
+                if not isnan(value):
+                    said = {"va": "center", "fontsize": 7, "color": MUTED}
+                    axis.text(value + 0.01, place, f"{value:.2f}", **said)
+        axis.set_yticks(range(len(bars)), short_names(list(bars)))
+        axis.invert_yaxis()
+        axis.set(title=title, xlim=(0, 1.08), xlabel="relative gain →")
+        axis.grid(False, axis="y")
+    if len(series) > 1:
+        axes[0].legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=len(series))
+    return figure
+
+
+def auprc_lines(
+    results: StudyResults, comparison: Comparison, trained_on: str, measured_on: str
+) -> Figure | None:
+    """AUPRC over the one setting that varies, with a band of one standard deviation over seeds."""
+    if not results.varied:
+        return None
+    setting, key = results.varied[0], "auprc"
+    by_row: dict[str, dict[float, list[float]]] = {}
+    for number in results.finished:
+        value = results.saved(number)["metrics"].get(key)
+        if (number.trained_on, number.measured_on) == (trained_on, measured_on) and value is not None:
+            points = by_row.setdefault(number.variant.row.name, {})
+            points.setdefault(number.variant.point[setting], []).append(value)
+    ticks = sorted({at for points in by_row.values() for at in points})
+    lines = []
+    for order, (name, points) in enumerate(by_row.items()):
+        numbers = []
+        for at in ticks:
+            mean, std = mean_std(points.get(at, [float("nan")]))
+            spread = 0.0 if isnan(std) else std  # of one seed, none is known
+            numbers.append(tuple(metric(key).scale * bound for bound in (mean, mean - spread, mean + spread)))
+        lines.append(Series(name, numbers, order))
+    panel = LinePanel(
+        "", f"{setting.rpartition('.')[2].replace('_', ' ')}, %", header(key), _named(ticks), lines
+    )
+    return Figure(
+        f"auprc-{measured_on}",
+        "Plausibility by gold",
+        "AUPRC against the per cent of training texts that keep their gold rationale. Bands: one standard "
+        "deviation over seeds.",
+        lambda: plots.lines([panel], height=4.2),
+    )
+
+
+def _named(ticks: Sequence[float]) -> list[str]:
+    return [f"{tick:g}" for tick in ticks]
+
+
+def cost(results: StudyResults, comparison: Comparison, trained_on: str, measured_on: str) -> Figure | None:
+    """Faithfulness and plausibility against the seconds that a text takes."""
+    keys = [key for key in ("csd", "auprc") if comparison.measured([key])]
+    if not keys or not comparison.measured(["seconds"]):
+        return None
+    return Figure(
+        f"cost-{measured_on}",
+        "Quality against cost",
+        "Seconds to predict and explain one text, on this machine (left is cheaper, up is better). A "
+        "line joins the same method at different settings.",
+        lambda: _cost(results, comparison, keys),
+    )
+
+
+def _cost(results: StudyResults, comparison: Comparison, keys: Sequence[str]) -> Any:
+    rows = {number.variant.name: number.variant.row.name for number in results.finished}
+    figure, axes = canvas(len(keys), across=2, height=4.0)
+    for axis, key in zip(axes, keys, strict=True):
+        groups: dict[str, list[tuple[float, float]]] = {}
+        for method in comparison.methods:
+            point = (method.value("seconds"), metric(key).scale * method.value(key))
+            groups.setdefault(rows[method.name], []).append(point)
+        for order, (name, points) in enumerate(groups.items()):
+            style = SystemStyle.of(order)
+            across, up = zip(*sorted(points), strict=True)
+            axis.plot(across, up, marker=style.marker, color=style.colour, ls=style.dash, label=name)
+        axis.set(xscale="log", xlabel="seconds a text", ylabel=header(key))
+    axes[0].legend(fontsize=8)
+    return figure

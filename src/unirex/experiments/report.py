@@ -1,0 +1,234 @@
+"""The report of a study: its tables and figures from what is finished, in files and on a page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from unirex.comparison import Comparison
+from unirex.comparison.method import Method
+from unirex.comparison.tables import GAINS, gain_cell, metric_cell, metric_head, paper_cell
+from unirex.errors import unknown
+from unirex.experiments import examples, figures
+from unirex.experiments.results import POSITIVE, StudyResults, published_rows
+from unirex.files import write_file
+from unirex.metrics.registry import HEADLINE, PERFORMANCE_SCORES
+from unirex.paper import published
+from unirex.report.figures import Figure
+from unirex.report.grid import Cell, Grid, Head
+from unirex.report.markup import Html, element
+from unirex.report.page import count, header, page, resource
+
+HELD_OUT = "csd/mask_token"
+COST = ("convergence_delta", "seconds")  # columns of an experiment on cost
+ENDINGS = {"markdown": "md", "latex": "tex", "csv": "csv"}
+CITATION = (
+    "Chan, Sanjabi, Mathias, Tan, Nie, Peng, Ren, Firooz: UNIREX: A Unified Learning Framework for Language "
+    "Model Rationale Extraction. ICML 2022."
+)
+
+
+@dataclass
+class Section:
+    """One part of a report."""
+
+    name: str  # of its files
+    title: str
+    tables: Sequence[Grid] = ()
+    figures: Sequence[Figure] = ()
+    content: Sequence[Html] = ()
+    files: Mapping[str, str] = field(default_factory=dict)  # further ones, by name
+
+    def html(self) -> Html:
+        """The part on a page."""
+        drawn = [
+            element(
+                "figure", figure.inline(), figure.inline(narrow=True), element("figcaption", figure.caption)
+            )
+            for figure in self.figures
+        ]
+        tables = [table.html() for table in self.tables]
+        return element("section", element("h2", self.title), *tables, *drawn, *self.content)
+
+    def save(self, folder: Path) -> list[Path]:
+        """Every table as Markdown, LaTeX and CSV, every figure as SVG and PNG."""
+        paths = [path for figure in self.figures for path in figure.save(folder)]
+        for number, table in enumerate(self.tables, start=1):
+            name = self.name if len(self.tables) == 1 else f"{self.name}-{number}"
+            for format_, ending in ENDINGS.items():
+                paths.append(folder / f"{name}.{ending}")
+                write_file(paths[-1], table.written(format_) + ("" if format_ == "csv" else "\n"))
+        for name, text in self.files.items():
+            paths.append(folder / name)
+            write_file(paths[-1], text)
+        return paths
+
+
+def report(results: StudyResults) -> list[Section]:
+    """The parts that the experiment asks for, of every dataset of which something is finished."""
+    parts = []
+    for trained_on, measured_on in results.datasets():
+        comparison = results.comparison(trained_on, measured_on)
+        for name in results.study.definition.report:
+            if name not in PARTS:
+                raise unknown("part of a report", name, PARTS)
+            parts += PARTS[name](results, comparison, trained_on, measured_on)
+    return parts
+
+
+def report_page(results: StudyResults, sections: Sequence[Section], *, notes: Sequence[str]) -> str:
+    """The report as one self-contained page."""
+    definition = results.study.definition
+    remarks = element("ul", *(element("li", note) for note in notes), class_="notes")
+    body = [
+        header("Study", definition.name, definition.about.rstrip(".")),
+        element("section", element("h2", "State"), remarks),
+        *(section.html() for section in sections),
+        element("section", element("h2", "To cite"), element("p", CITATION, class_="fine")),
+    ]
+    return page(definition.name, body, style=resource("compare.css"))
+
+
+def state_notes(results: StudyResults) -> list[str]:
+    """What is finished, what is missing, and what the numbers come from."""
+    study, store = results.study, results.store
+    notes = [f"{len(results.finished)} of {count(len(study.measured), 'measurement')} are finished."]
+    failed = [cell for cell in study.cells if cell.state(store) == "failed"]
+    notes += [f"Failed: {cell.name}: {cell.failure(store)}" for cell in failed]
+    missing = dict.fromkeys(number.variant.name for number in results.missing)
+    if missing:
+        notes.append(f"Not yet, or not with all seeds: {', '.join(missing)}.")
+    seeds = ", ".join(map(str, study.definition.seeds))
+    scale = study.facts.get("scale")
+    notes.append(f"Scale {scale}, {'seeds' if len(study.definition.seeds) > 1 else 'seed'} {seeds}.")
+    return notes
+
+
+def table(
+    results: StudyResults, comparison: Comparison, trained_on: str, measured_on: str
+) -> Iterator[Section]:
+    """Every row on every headline metric, the paper's beside it."""
+    paper = published_rows(results.study.definition.name, trained_on, measured_on)
+    keys = _columns(results, comparison, measured_on)
+    printed = {key for row in paper.values() for key in row.metrics}
+    heads = [Head("", "method")]
+    if any(method.seeds > 1 for method in comparison.methods):
+        heads.append(Head("Seeds", "seeds"))
+    for key in keys:
+        heads.append(metric_head(key))
+        if key in printed:
+            heads.append(Head("paper", f"{key}_paper", heads[-1].group))
+    body = []
+    for method in comparison.methods:
+        line = {"method": Cell(method.name), "seeds": Cell(str(method.seeds), numbers={"": method.seeds})}
+        line |= {key: _cell(results, comparison, method, key, measured_on) for key in keys}
+        line |= {f"{key}_paper": paper_cell(paper.get(method.name), key) for key in keys}
+        body.append([line[head.key] for head in heads])
+    caption = f"{comparison.texts} texts. ± is the standard deviation over seeds."
+    if printed:
+        caption += " Beside ours, as published: mean ± standard deviation over 3 seeds."
+    yield Section(
+        f"table-{_place(trained_on, measured_on)}",
+        _title("Results", trained_on, measured_on),
+        [Grid(heads, body, caption, comparison.warnings)],
+    )
+
+
+def _columns(results: StudyResults, comparison: Comparison, measured_on: str) -> list[str]:
+    """Performance as the dataset has it, faithfulness also under the removal that training never saw."""
+    own = published.performance_metric(measured_on) if measured_on in published.DATASETS else None
+    leading = own or comparison.performance
+    usual = [leading, *(key for key in HEADLINE if key not in PERFORMANCE_SCORES), HELD_OUT]
+    if "cost" in results.study.definition.report:
+        usual += COST
+    return [key for key in usual if comparison.measured([key])]
+
+
+def _cell(results: StudyResults, comparison: Comparison, method: Method, key: str, measured_on: str) -> Cell:
+    if key != POSITIVE:
+        return metric_cell(method, key, strong=method.name in comparison.best(key))
+    values = [  # of renamed labels, that of the label the dataset is about
+        results.saved(number)["metrics"][POSITIVE]
+        for number in results.finished
+        if number.variant.name == method.name and number.measured_on == measured_on
+    ]
+    return figures.mean_cell(key, values)
+
+
+def gains(
+    results: StudyResults, comparison: Comparison, trained_on: str, measured_on: str
+) -> Iterator[Section]:
+    """Normalised relative gain of every row among these, the paper's recomputed beside it."""
+    if not comparison.gains:
+        return
+    theirs = published.recomputed(measured_on) if measured_on in published.DATASETS else {}
+    names = [name for name in GAINS if name != "guarded"]
+    heads = [Head("", "method")]
+    for name in names:
+        heads.append(Head(f"{name.upper()} ↑", name, "Relative gain", GAINS[name]))
+        if theirs:
+            heads.append(Head("paper", f"{name}_paper", "Relative gain"))
+    body = []
+    for method, gain in comparison.gains.items():
+        line = {"method": Cell(method)} | {name: gain_cell(getattr(gain, name)) for name in names}
+        for name in names:
+            value = getattr(theirs[method], name) if method in theirs else None
+            line[f"{name}_paper"] = Cell(gain_cell(value).text, quiet=True, numbers=gain_cell(value).numbers)
+        body.append([line[head.key] for head in heads])
+    caption = (
+        "Each metric between the worst and the best row of this table, 0 to 1: FNRG, PNRG, TNRG; CNRG is "
+        "their mean. The paper's are recomputed from its printed metrics, among its own 16 rows."
+    )
+    title = _title("Normalised relative gain", trained_on, measured_on)
+    yield Section(f"gains-{_place(trained_on, measured_on)}", title, [Grid(heads, body, caption)])
+
+
+def _drawn(
+    draw: Callable[[StudyResults, Comparison, str, str], Figure | None],
+) -> Callable[[StudyResults, Comparison, str, str], Iterator[Section]]:
+    """A part that is one figure."""
+
+    def part(
+        results: StudyResults, comparison: Comparison, trained_on: str, measured_on: str
+    ) -> Iterator[Section]:
+        figure = draw(results, comparison, trained_on, measured_on)
+        if figure is not None:
+            yield Section(figure.name, _title(figure.title, trained_on, measured_on), figures=[figure])
+
+    return part
+
+
+def chosen_examples(
+    results: StudyResults, comparison: Comparison, trained_on: str, measured_on: str
+) -> Iterator[Section]:
+    """What each row marks in some texts."""
+    shown = examples.marked_examples(results, trained_on, measured_on)
+    name = f"examples-{_place(trained_on, measured_on)}"
+    yield Section(
+        name,
+        _title("Examples", trained_on, measured_on),
+        content=[examples.html(shown)],
+        files={f"{name}.tex": examples.latex(shown), f"{name}.md": examples.markdown(shown)},
+    )
+
+
+def _title(what: str, trained_on: str, measured_on: str) -> str:
+    if trained_on == measured_on:
+        return f"{what}: {measured_on}"
+    return f"{what}: trained on {trained_on}, measured on {measured_on}"
+
+
+def _place(trained_on: str, measured_on: str) -> str:
+    return measured_on if trained_on == measured_on else f"{trained_on}-{measured_on}"
+
+
+PARTS: dict[str, Callable[[StudyResults, Comparison, str, str], Iterator[Section]]] = {
+    "table": table,
+    "gains": gains,
+    "composite": _drawn(figures.composite),
+    "desiderata": _drawn(figures.desiderata),
+    "auprc-lines": _drawn(figures.auprc_lines),
+    "cost": _drawn(figures.cost),
+    "examples": chosen_examples,
+}

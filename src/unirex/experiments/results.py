@@ -1,0 +1,134 @@
+"""The numbers of a study: what is finished, as one tidy table and as comparisons by dataset."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from unirex.comparison import Comparison, compare
+from unirex.experiments.study import Measured, Study, store_of
+from unirex.files import replace_file, write_file
+from unirex.paper import published
+
+FIXED = ("experiment", "row", "group", "trained_on", "measured_on", "seed")  # first columns of the table
+NUMBERS = ("metric", "value", "low", "high", "texts", "cell")  # last columns
+POSITIVE = "binary_f1"
+
+
+@dataclass
+class StudyResults:
+    """What is finished of the study in a folder."""
+
+    study: Study
+    folder: Path
+
+    @cached_property
+    def finished(self) -> list[Measured]:
+        """The measurements that are done."""
+        return [number for number in self.study.measured if number.cell.state(self.store) == "done"]
+
+    @property
+    def missing(self) -> list[Measured]:
+        """The measurements that are not."""
+        return [number for number in self.study.measured if number not in self.finished]
+
+    @property
+    def store(self) -> Path:
+        """The folder of all cells."""
+        return store_of(self.folder)
+
+    def evaluation(self, number: Measured) -> Path:
+        """The folder of a finished measurement."""
+        return self.store / number.cell.result(self.store)["place"]
+
+    def saved(self, number: Measured) -> dict[str, Any]:
+        """Its `metrics.json`."""
+        saved = json.loads((self.evaluation(number) / "metrics.json").read_text("utf-8"))
+        positive = self._positive_label(number)
+        found = [row["f1"] for row in saved["classes"] if str(row["label"]) == positive]
+        if found:  # the label that stands for the one the dataset is about
+            saved["metrics"][POSITIVE] = found[0]
+        return saved
+
+    def _positive_label(self, number: Measured) -> str | None:
+        """What stands for the last label of the dataset that was measured on, if labels were renamed."""
+        data = next((data for data in self.study.on if data.name == number.measured_on), None)
+        return None if data is None else dict(data.labels).get(str(data.load().info.labels[-1]))
+
+    @property
+    def varied(self) -> list[str]:
+        """The settings that vary, by dotted name."""
+        return list(dict.fromkeys(name for number in self.study.measured for name in number.variant.point))
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """One row for every finished cell, metric and seed."""
+        for number in self.finished:
+            saved, row = self.saved(number), number.variant.row
+            about = {
+                "experiment": self.study.definition.name,
+                "row": row.name,
+                "group": row.group,
+                "trained_on": number.trained_on,
+                "measured_on": number.measured_on,
+                "seed": number.seed,
+                **{name: number.variant.point.get(name) for name in self.varied},
+            }
+            for metric, value in saved["metrics"].items():
+                low, high = saved["intervals"].get(metric, (None, None))
+                numbers = {"value": value, "low": low, "high": high, "texts": saved["texts"]}
+                yield {**about, "metric": metric, **numbers, "cell": number.cell.key}
+
+    def save(self) -> list[Path]:
+        """Write `results.csv` and `results.parquet`."""
+        import pyarrow
+        from pyarrow import parquet
+
+        rows, names = list(self.rows()), [*FIXED, *self.varied, *NUMBERS]
+        out = io.StringIO()
+        writer = csv.DictWriter(out, names, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        paths = [self.folder / f"results.{ending}" for ending in ("csv", "parquet")]
+        write_file(paths[0], out.getvalue())
+        columns = {name: [row[name] for row in rows] for name in names}
+        replace_file(paths[1], lambda draft: parquet.write_table(pyarrow.table(columns), draft))
+        return paths
+
+    def datasets(self) -> list[tuple[str, str]]:
+        """The pairs of what was trained and measured on, of which something is finished."""
+        return list(dict.fromkeys((number.trained_on, number.measured_on) for number in self.finished))
+
+    def comparison(self, trained_on: str, measured_on: str) -> Comparison:
+        """The rows on one dataset, their seeds together."""
+        groups: dict[str, list[Path]] = {}
+        for number in self.finished:
+            if (number.trained_on, number.measured_on) == (trained_on, measured_on):
+                groups.setdefault(number.variant.name, []).append(self.evaluation(number))
+        return compare(groups)
+
+
+def published_rows(experiment: str, trained_on: str, measured_on: str) -> Mapping[str, published.Published]:
+    """The paper's rows of the experiment on a dataset, by the names that our rows have."""
+    if experiment == "ablation" and measured_on == "sst":
+        return {row.method: row for row in published.ablations()}
+    if experiment == "efficiency" and measured_on == "sst":
+        return {_with_steps(row.method): row for row in published.efficiency()}
+    if experiment == "transfer" and measured_on in published.DATASETS:
+        return {row.method: row for row in published.transfer(measured_on)}
+    return published.results(measured_on) if measured_on in published.DATASETS else {}
+
+
+def _with_steps(method: str) -> str:
+    """Our name of a row of the efficiency table.
+
+    >>> _with_steps("AA (IG-30)"), _with_steps("UNIREX (AA-F)")
+    ('AA (IG) (steps 30)', 'UNIREX (AA-F)')
+    """
+    steps = method.removeprefix("AA (IG-").removesuffix(")")
+    return f"AA (IG) (steps {steps})" if steps.isdigit() else method

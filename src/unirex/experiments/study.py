@@ -1,0 +1,207 @@
+"""A study: an experiment at a scale on some data, as cells that are run in any order their results allow."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from unirex.config import BUDGETS, Config, merge
+from unirex.errors import UserError, one_line, unknown
+from unirex.experiments.cells import TAUGHT_BY_CLASSIFIER, Cell, Data, measure_cell, train_cell
+from unirex.experiments.definition import Definition, Variant, as_definition, read_definition
+from unirex.files import write_file
+from unirex.training.run_folder import git_revision, versions
+
+if TYPE_CHECKING:
+    from unirex.experiments.engine import Failure
+
+FILE = "study.json"
+STORE = "cells"  # folder beside those of studies, which share what is in it
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A number of the table: a row with a seed, trained on one dataset and measured on one."""
+
+    variant: Variant
+    seed: int
+    trained_on: str
+    measured_on: str
+    trained: tuple[Cell, ...]  # the last one is measured; before it, what that begins with
+    cell: Cell
+
+
+@dataclass
+class Study:
+    """An experiment at a scale, on data, with seeds.
+
+    Args:
+        definition: at its scale.
+        data: what every row is trained on, each in turn.
+        on: what it is measured on; empty: what it was trained on.
+        split: measured.
+        facts: how it was asked for.
+    """
+
+    definition: Definition
+    data: Sequence[Data]
+    on: Sequence[Data] = ()
+    split: str = "test"
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def measured(self) -> list[Measured]:
+        """Every number of the table, in the order of its rows."""
+        return [
+            self._measured(variant, replace(config, seed=seed), trained_on, measured_on)
+            for variant, config in self._configs()
+            for seed in self.definition.seeds
+            for trained_on in self.data
+            for measured_on in self.on or [trained_on]
+        ]
+
+    def _configs(self) -> Iterator[tuple[Variant, Config]]:
+        """Every variant with its settings, which are checked once for all seeds."""
+        from unirex.methods.catalogue import resolve
+
+        for variant in self.definition.variants():
+            try:
+                settings = merge(self.definition.settings, variant.settings)
+                yield variant, resolve(variant.row.method, None, settings)
+            except UserError as error:
+                raise UserError(f"row {variant.name}: {one_line(error)}") from error
+
+    def _measured(self, variant: Variant, config: Config, trained_on: Data, measured_on: Data) -> Measured:
+        method, name = variant.row.method, f"{variant.name}, seed {config.seed}, {trained_on.name}"
+        trained = [train_cell(method, config, trained_on, name=name)]
+        if method in TAUGHT_BY_CLASSIFIER:
+            first = f"classifier, seed {config.seed}, {trained_on.name}"
+            trained.insert(0, train_cell("vanilla", config, trained_on, name=first))
+        on = "" if measured_on.source == trained_on.source else f" on {measured_on.name}"
+        options = self._measuring_options(variant, config)
+        cell = measure_cell(trained[-1], measured_on, options, split=self.split, name=name + on)
+        return Measured(variant, config.seed, trained_on.name, measured_on.name, tuple(trained), cell)
+
+    def _measuring_options(self, variant: Variant, config: Config) -> dict[str, Any]:
+        options = merge(self.definition.measure, variant.measure)
+        if variant.row.method == "vanilla":  # a plain classifier does not know how it will be measured
+            if config.budgets != BUDGETS:
+                options.setdefault("budgets", list(config.budgets))
+            if config.eval_removal != Config().eval_removal:
+                options.setdefault("removal", config.eval_removal)
+            options.setdefault("extractor", config.extractor)
+        return options
+
+    @cached_property
+    def cells(self) -> list[Cell]:
+        """All cells, each once, after those whose results it uses."""
+        found: dict[str, Cell] = {}
+        for number in self.measured:
+            for cell in (*number.trained, number.cell):
+                found.setdefault(cell.key, cell)
+        return list(found.values())
+
+    def states(self, store: Path) -> Counter[str]:
+        """How many cells are done, running, failed and waiting."""
+        return Counter(cell.state(store) for cell in self.cells)
+
+    def run(self, folder: Path, **options: Any) -> list[Failure]:
+        """Run the cells that are not done; the failures. Options are those of `run_cells`."""
+        from unirex.experiments.engine import run_cells
+
+        self.save(folder)
+        return run_cells(self.cells, store_of(folder), **options)
+
+    def save(self, folder: Path) -> None:
+        """Keep in the study's folder what it is; its cells are in the folder `cells` beside."""
+        definition = asdict(self.definition)
+        content = {
+            "definition": definition,
+            "data": [asdict(data) for data in self.data],
+            "on": [asdict(data) for data in self.on],
+            "split": self.split,
+            "facts": dict(self.facts),
+            "versions": versions(),
+            "git": git_revision(),
+        }
+        folder.mkdir(parents=True, exist_ok=True)
+        write_file(folder / FILE, json.dumps(content, indent=1) + "\n")
+
+
+def store_of(folder: Path) -> Path:
+    """Where the cells of a study in this folder are kept, beside it: studies of one parent share them."""
+    return folder.resolve().parent / STORE
+
+
+def make_study(
+    experiment: str,
+    *,
+    scale: str = "small",
+    data: Sequence[str] | None = None,
+    options: Mapping[str, Any] | None = None,
+    settings: Mapping[str, Any] | None = None,
+    seeds: Sequence[int] | None = None,
+    rows: Sequence[str] | None = None,
+    split: str = "test",
+) -> Study:
+    """A study of an experiment.
+
+    Args:
+        experiment: a name from `experiment_names()`, or a YAML file.
+        scale: `paper`, `small`, `tiny`, or one of the file's own.
+        data: names, files or folders, instead of the experiment's datasets.
+        options: how data is read: keyword arguments of `load_dataset`, such as `root`.
+        settings: of every training, over all others.
+        seeds: instead of the experiment's.
+        rows: names of the rows to run; all if not given.
+        split: to measure on.
+    """
+    definition = read_definition(experiment).at_scale(scale)
+    if rows:
+        known = {row.name: row for row in definition.rows}
+        for name in rows:
+            if name not in known:
+                raise unknown("row", name, known)
+        definition = replace(definition, rows=[known[name] for name in rows])
+    definition = replace(
+        definition,
+        settings=merge(definition.settings, settings or {}),
+        seeds=tuple(definition.seeds if seeds is None else seeds),
+        data=tuple(definition.data if data is None else data),
+    )
+    reading = tuple((options or {}).items())
+    on = [
+        Data(source, reading, tuple((table.get("labels") or {}).items()))
+        for source, table in definition.measured_on.items()
+    ]
+    facts = {"experiment": experiment, "scale": scale}
+    return Study(definition, [Data(source, reading) for source in definition.data], on, split, facts)
+
+
+def load_study(folder: Path) -> Study:
+    """The study in a folder."""
+    try:
+        content = json.loads((folder / FILE).read_text("utf-8"))
+        table = content["definition"]
+        table["rows"] = {row.pop("name"): row for row in table["rows"]}
+        name = table.pop("name")
+        data, on = ([_data(item) for item in content[key]] for key in ("data", "on"))
+        definition = as_definition(table, name, place=str(folder / FILE))
+        return Study(definition, data, on, content["split"], content["facts"])
+    except FileNotFoundError as error:
+        raise UserError(
+            f"{folder}: no study there; `unirex experiment run … --out {folder}` makes one."
+        ) from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        if isinstance(error, UserError):
+            raise
+        raise UserError(f"{folder / FILE}: damaged ({one_line(error)}).") from error
+
+
+def _data(content: Mapping[str, Any]) -> Data:
+    return Data(content["source"], *(tuple(map(tuple, content[key])) for key in ("options", "labels")))
