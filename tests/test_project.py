@@ -89,7 +89,8 @@ def test_citations_of_the_specification_point_somewhere():
             for head in re.findall(r"^#+ (.+)", text, re.M)
         ]
         anchors[page.name] = {"", *heads, *re.findall(r'<a id="([\w-]+)">', text)}
-    places = [*FILES, *(ROOT / "docs").rglob("*.md"), *(ROOT / "tests").rglob("*.py")]
+    written = [*SOURCE.rglob("*.yaml"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "tests").rglob("*.py")]
+    places = [*FILES, *written]
     cited = [
         (page, anchor)
         for path in places

@@ -19,6 +19,7 @@ from unirex.option_errors import plain_message
 from unirex.removals import Removal
 
 BUDGETS = (1, 5, 10, 20, 50)  # sizes of a rationale in per cent of the tokens, spec/README.md#notation
+DEFAULT_PRESET = "default"  # the correct behaviour: methods/presets/default.yaml
 EXPLAINED_BUDGET = 20.0  # per cent of the tokens in the rationale of an explanation
 RANDOM_DRAWS = 5  # of random scores, the floor of an evaluation: spec/metrics.md#further-faithfulness-metrics
 TEST_DRAWS = 5000  # of each test of a comparison

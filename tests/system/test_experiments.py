@@ -22,7 +22,7 @@ from unirex.experiments.engine import run_cells
 from unirex.experiments.plan import plan, training_passes
 from unirex.experiments.results import StudyResults
 from unirex.experiments.study import load_study, make_study, store_of
-from unirex.methods.catalogue import resolve
+from unirex.methods.resolving import resolve
 
 SETTINGS = {"training": {"batch_size": 8, "max_batches": 1, "learning_rate": 4e-3}, "pooling": "mean"}
 
@@ -97,6 +97,21 @@ def test_cells_are_shared(studied, place):
     assert len(trained) == 1  # for every row and every study
     study = load_study(studied("transfer"))
     assert study.states(place / "cells") == {"done": len(study.cells)}
+
+
+def test_rows_under_several_presets(place):
+    study = make_study(
+        "main",
+        scale="tiny",
+        data=[str(place / "planted.jsonl")],
+        rows=["UNIREX (AA-FP)"],
+        settings={**SETTINGS, "encoder": str(place / "encoder")},
+        presets=["default", "parity"],
+    )
+    names = [number.variant.name for number in study.measured]
+    assert names == ["UNIREX (AA-FP)", "UNIREX (AA-FP) [parity]"]
+    usual, parity = (number.trained[-1].content["config"] for number in study.measured)
+    assert usual["training"]["dropout"] and not parity["training"]["dropout"]
 
 
 def test_equal_settings_are_one_cell_and_others_are_not(place):

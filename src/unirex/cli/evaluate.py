@@ -13,6 +13,7 @@ from unirex.config import EVALUATION_BATCH_SIZE, RANDOM_DRAWS, read_settings
 from unirex.data.load import DATASETS
 from unirex.errors import UserError
 from unirex.files import Progress, tracked, write_file
+from unirex.methods import preset
 
 if TYPE_CHECKING:
     from unirex.evaluation.summary import Summary
@@ -28,6 +29,7 @@ def options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     _prediction_options(parser)
     add("--data", type=str, help="a dataset name, a file or a folder")
     inputs.recalled_options(parser)
+    inputs.preset_option(parser)
     add("--split", type=str, default="test", help="train, dev, test, or all: every row, read as a stream")
     _measuring_options(parser)
     add("--batch_size", type=int, default=EVALUATION_BATCH_SIZE, help="texts at once")
@@ -87,6 +89,7 @@ def run(options: Namespace) -> int:
     if options.html and options.predictions and not options.out:
         raise UserError("--html: give --out as well; the page is made of the records kept there.")
     inputs.recall_reading(options)
+    inputs.use_preset(options)
     return evaluators[named[0]](options)
 
 
@@ -108,7 +111,7 @@ def _evaluate_system(options: Namespace) -> int:
     if len(options.dial or ()) < 2:
         folder = Path(options.out or evaluation_folder(system, options))
         summary = _measure(options, system, folder)
-        _show(summary, f"records and metrics in {folder}")
+        _show(options, summary, f"records and metrics in {folder}")
         return _write_page(options, {summary.name: folder})
     return _turn_dial(options, system)
 
@@ -125,7 +128,7 @@ def _turn_dial(options: Namespace, system: System) -> int:
         dial: _measure(options, system.with_dial(dial), folder / f"dial-{dial:g}") for dial in options.dial
     }
     rows = {f"dial {dial:g}": summary.metrics for dial, summary in summaries.items()}
-    shown = [*HEADLINE, *(f"csd/{removal}" for removal in HELD_OUT)]
+    shown = [*(preset(options.preset).columns or HEADLINE), *(f"csd/{removal}" for removal in HELD_OUT)]
     print(table(rows, [name for name in shown if any(name in row for row in rows.values())]))
     points = [(dial, summary.metrics, summary.intervals) for dial, summary in summaries.items()]
     drawn = dial_figure(system.name, points).save(folder)
@@ -198,7 +201,7 @@ def _evaluate_records(options: Namespace) -> int:
     if options.out:
         summary.save(Path(options.out))
         origin = f"{origin}; metrics in {options.out}"
-    _show(summary, origin)
+    _show(options, summary, origin)
     return _write_page(options, {summary.name: path})
 
 
@@ -217,20 +220,20 @@ def _evaluate_predictions(options: Namespace) -> int:
     if not options.out:
         for record in records:
             summary.add(record)
-        _show(summary, origin)
+        _show(options, summary, origin)
         return 0
     save_stream(Path(options.out), records, summary, formats=options.records)
-    _show(summary, f"{origin}; records and metrics in {options.out}")
+    _show(options, summary, f"{origin}; records and metrics in {options.out}")
     return _write_page(options, {summary.name: Path(options.out)})
 
 
-def _show(summary: Summary, origin: str) -> None:
+def _show(options: Namespace, summary: Summary, origin: str) -> None:
     """Print the table and where its numbers are from or kept."""
     from unirex.report.page import count
 
     if not summary.metrics:
         raise UserError(f"{origin}: nothing in it can be measured; give scores, labels or probabilities.")
-    print(summary.table())
+    print(summary.table(preset(options.preset).columns))
     labelled = summary.columns.tally.sums.get("accuracy")
     if labelled is not None and labelled.count < summary.count:
         print(f"note: {labelled.count} of {summary.count} texts have a prediction; accuracy is of these.")

@@ -44,6 +44,7 @@ def _study_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     add("--data", type=str, nargs="+", help="names, files or folders instead of the experiment's datasets")
     add("--seeds", type=int, nargs="+", help="instead of the experiment's")
     add("--rows", type=str, nargs="+", help="names of the rows to run (default: all)")
+    add("--preset", type=str, nargs="+", help="run every row under these: default, parity")
     add("--split", type=str, default="test", help="to measure on")
     add("--settings", type=dict[str, Any], default={}, help="of every training, as --settings.encoder bert")
     inputs.reading_options(parser)
@@ -67,6 +68,7 @@ def _study(options: Namespace) -> Study:
         settings=nested(options.settings),
         seeds=options.seeds,
         rows=options.rows,
+        presets=options.preset,
         split=options.split,
     )
 

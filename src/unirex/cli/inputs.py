@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from jsonargparse import ArgumentParser, Namespace
 
+from unirex.config import DEFAULT_PRESET
 from unirex.data.example import Example, Label, Splits
 from unirex.data.formats import Format
 from unirex.data.load import DATASETS, load_dataset, load_records, stream_records, tell_tolerated
@@ -25,6 +26,7 @@ from unirex.data.validate import OnError, file_kind, labels_of, tolerating
 from unirex.errors import UserError, one_line
 from unirex.extractors import extractor_name
 from unirex.files import say, write_file
+from unirex.methods.presets import Preset, dataset_name, preset, preset_names
 from unirex.models.saved import check_saved
 
 if TYPE_CHECKING:
@@ -62,6 +64,24 @@ def further_data_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--data_options", type=dict[str, Any], default={}, help="those of the dataset or format"
     )
+
+
+def preset_option(parser: ArgumentParser) -> None:
+    """Choices that belong together."""
+    said = f"choices that belong together: {', '.join(preset_names())}; see unirex list presets"
+    parser.add_argument("--preset", type=str, default=DEFAULT_PRESET, help=said)
+
+
+def use_preset(options: Namespace) -> Preset:
+    """The preset that is named; what it says on reading the dataset joins the options that are given."""
+    chosen = preset(options.preset)
+    options.data_options = {**chosen.data_options(dataset_name(options.data)), **options.data_options}
+    return chosen
+
+
+def given_preset(options: Namespace) -> list[str]:
+    """The preset as words of a command line, unless it is the usual one."""
+    return [] if options.preset == DEFAULT_PRESET else typed_option("preset", options.preset)
 
 
 def dataset_options(parser: ArgumentParser) -> None:

@@ -32,6 +32,16 @@ def _methods() -> dict[str, str]:
     return {name: method_settings(name)["about"] for name in method_names()}
 
 
+def _presets() -> dict[str, str]:
+    from unirex.methods import preset, preset_names
+
+    rows = {}
+    for chosen in map(preset, preset_names()):
+        rows[chosen.name] = chosen.about
+        rows |= {f"  {line}": line.reason for line in chosen.lines}
+    return rows
+
+
 def _extractors() -> dict[str, str]:
     from unirex.extractors import ALIASES, EXTRACTORS
 
@@ -94,6 +104,7 @@ def _first_line(docstring: str | None) -> str:
 
 KINDS = {
     "methods": _methods,
+    "presets": _presets,
     "extractors": _extractors,
     "objectives": _objectives,
     "criteria": _criteria,

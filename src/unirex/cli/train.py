@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import shlex
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -13,11 +13,12 @@ import yaml
 from jsonargparse import ArgumentParser, Namespace
 
 from unirex.cli import inputs
-from unirex.config import Config, check_keys, flat, plain, read_settings
+from unirex.config import Config, check_keys, flat, merge, plain, read_settings
 from unirex.errors import UserError
-from unirex.extractors import extractor_name
 from unirex.files import duration
-from unirex.methods.catalogue import check_variant, family, method_diff, method_names
+from unirex.methods.catalogue import check_variant, family, method_names
+from unirex.methods.presets import dataset_name
+from unirex.methods.resolving import base_settings, chosen_preset
 
 if TYPE_CHECKING:
     from unirex.data.example import Example, Splits
@@ -28,24 +29,32 @@ SUMMARY = 200  # dev texts of the table at the end: seconds rather than minutes
 
 
 def options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
-    """Every setting of a system and its training, with the defaults of the method that is named."""
+    """Every setting of a system and its training, with the defaults of the method and the preset."""
     parser.add_argument("--config", action="config", help="settings as a YAML file")
     _run_options(parser)
     parser.add_class_arguments(Config)
-    # The method decides the defaults, so the arguments are searched for it before they are parsed.
+    # Method and preset decide the defaults, so the arguments are searched for them before they are parsed.
     given = _checked_file(_value_of("--config", arguments))
     method = _value_of("--method", arguments) or given.get("method") or METHOD
-    group = family(method)
+    chosen = chosen_preset(given, _value_of("--preset", arguments))
+    dataset = dataset_name(_value_of("--data", arguments) or given.get("data"))
+    user = merge(given, _deciding_settings(method, given, arguments))
+    defaults = base_settings(method, chosen, user, dataset=dataset)
+    parser.set_defaults(flat(defaults, keep=("extractor_options",)))
+    parser.set_defaults({"data_options": chosen.data_options(dataset)})
+
+
+def _deciding_settings(method: str, given: Mapping[str, Any], arguments: Sequence[str]) -> dict[str, Any]:
+    """The settings among the arguments that other defaults depend on: the variant and the extractor."""
+    group, extractor = family(method), _value_of("--extractor", arguments)
     table = yaml.safe_load(_value_of(f"--{group}", arguments) or "{}")
     in_table = table.get("variant") if isinstance(table, dict) else None
     variant = _value_of(f"--{group}.variant", arguments) or in_table
+    deciding: dict[str, Any] = {"extractor": extractor} if extractor else {}
     if variant:
-        check_variant(method, given, {group: {"variant": variant}})
-    diff = method_diff(method, {group: {"variant": variant}} if variant else given)
-    extractor = _value_of("--extractor", arguments) or given.get("extractor", diff["extractor"])
-    if diff["extractor"] != extractor_name(extractor):
-        diff.pop("extractor_options", None)  # `resolve` keeps those the other extractor knows
-    parser.set_defaults(flat(diff, keep=("extractor_options",)))
+        deciding[group] = {"variant": variant}
+        check_variant(method, given, deciding)
+    return deciding
 
 
 def run(options: Namespace) -> int:
@@ -58,6 +67,7 @@ def run(options: Namespace) -> int:
             raise UserError(f"train needs --{name}, as in --{name} {example}")
     if options.summary < 0:
         raise UserError(f"--summary {options.summary}: give how many dev texts, or 0 for no summary.")
+    chosen = inputs.use_preset(options)
     data = inputs.read_dataset(options.data, options, seed=options.data_seed)
     given = options.as_dict()
     try:
@@ -68,6 +78,7 @@ def run(options: Namespace) -> int:
             resume=options.resume,
             force=options.force,
             stages=options.stages,
+            preset=chosen.name,
             config={field.name: given[field.name] for field in fields(Config)},
         )
     except KeyboardInterrupt:
@@ -83,12 +94,12 @@ def run(options: Namespace) -> int:
         return 0
     print(f"{system.name}: trained, saved in {options.out}")
     if options.summary:
-        _summarize(system, data["dev"], options.summary)
+        _summarize(system, data["dev"], options.summary, chosen.columns)
     print(f"next: {_evaluation_command(options, data)}")
     return 0
 
 
-def _summarize(system: System, dev: Sequence[Example], number: int) -> None:
+def _summarize(system: System, dev: Sequence[Example], number: int, columns: Sequence[str]) -> None:
     """Performance, faithfulness and plausibility on some of the dev texts."""
     from unirex.evaluation import evaluate
 
@@ -97,7 +108,7 @@ def _summarize(system: System, dev: Sequence[Example], number: int) -> None:
     texts = [dev[index] for index in drawn]
     results = evaluate(system, texts, draws=1, beside=(), progress=True)
     which = f"{len(texts)} of {len(dev)}" if len(texts) < len(dev) else f"all {len(dev)}"
-    print(f"\nOn dev, {which} texts:\n{results.table()}\n")
+    print(f"\nOn dev, {which} texts:\n{results.table(columns)}\n")
 
 
 def _evaluation_command(options: Namespace, data: Splits) -> str:
@@ -106,6 +117,7 @@ def _evaluation_command(options: Namespace, data: Splits) -> str:
     labelled = bool(test) and all(example.label is not None for example in test)
     run = f"./{options.out}" if options.out.startswith("-") else options.out
     words = ["unirex", "evaluate", run, *inputs.typed_option("data", options.data)]
+    words += inputs.given_preset(options)
     return shlex.join(words if labelled else [*words, "--split", "dev"])
 
 
@@ -113,6 +125,7 @@ def _run_options(parser: ArgumentParser) -> None:
     """Options beside the settings of the system."""
     add = parser.add_argument
     add("--method", default=METHOD, help=f"one of {', '.join(method_names())}")
+    inputs.preset_option(parser)
     add("--data", type=str, help="a dataset name, a file or a folder")
     inputs.dataset_options(parser)
     add("--out", type=str, help="folder for the run; must be new")

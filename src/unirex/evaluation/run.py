@@ -75,9 +75,9 @@ class Results:
         draws = len(self.records[0].draws) if self.records else 0
         return tuple(tuple(record.drawn(number) for record in self.records) for number in range(draws))
 
-    def table(self) -> str:
-        """The three desiderata as text."""
-        return self.summary.table()
+    def table(self, columns: Sequence[str] = ()) -> str:
+        """The three desiderata as text; `columns` are shown beside the performance if not the usual ones."""
+        return self.summary.table(columns)
 
     def plot(self, kind: str = "curves") -> Any:
         """A matplotlib figure: `curves`, `calibration`, `classes` or `lengths`."""

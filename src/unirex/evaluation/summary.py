@@ -129,15 +129,18 @@ class Summary:
             found.append(f"{self.name} selects (nearly) {what}: it does not choose at all.")
         return found
 
-    def table(self) -> str:
-        """The three desiderata as text, with intervals and notes; then further removals and probes."""
-        return "\n\n".join(grid.text() for grid in self.grids())
+    def table(self, columns: Sequence[str] = ()) -> str:
+        """The three desiderata as text, with intervals and notes; then further removals and probes.
 
-    def grids(self) -> list[Grid]:
+        `columns` are shown beside the performance, instead of the usual ones.
+        """
+        return "\n\n".join(grid.text() for grid in self.grids(columns))
+
+    def grids(self, columns: Sequence[str] = ()) -> list[Grid]:
         """The tables of `table` before they are typeset."""
         rows = self.rows
         leading = self.columns.tally.leading
-        named = [leading, *(name for name in HEADLINE if name != leading)]
+        named = [leading, *(name for name in columns or HEADLINE if name != leading)]
         shown = [name for name in named if any(name in row for row in rows.values())]
         intervals = {self.name: self.intervals} if self.intervals else None
         main = results_grid(rows, shown, intervals, notes=self.notes, warnings=self.warnings)

@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from unirex.config import merge, read_settings
+from unirex.config import DEFAULT_PRESET, merge, read_settings
 from unirex.errors import UserError, unknown
 
 LIBRARY = files(__package__) / "library"
@@ -65,16 +65,18 @@ class Scale:
 
 @dataclass(frozen=True)
 class Variant:
-    """A row at one point of what varies."""
+    """A row at one point of what varies, under one preset."""
 
     row: Row
     point: Mapping[str, Any]
+    preset: str = DEFAULT_PRESET
 
     @property
     def name(self) -> str:
-        """The row's name, with the point if there is one."""
+        """The row's name, with the point and the preset if there are several."""
         values = [f"{setting.rpartition('.')[2]} {value}" for setting, value in self.point.items()]
-        return f"{self.row.name} ({', '.join(values)})" if values else self.row.name
+        point = f" ({', '.join(values)})" if values else ""
+        return f"{self.row.name}{point}{'' if self.preset == DEFAULT_PRESET else f' [{self.preset}]'}"
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -109,6 +111,7 @@ class Definition:
         settings: of every training.
         measure: options of `evaluate` for every measurement.
         vary: settings of which every value is run.
+        presets: of settings, under each of which every row is run; see `unirex list presets`.
         report: what is drawn, in this order; see `unirex.experiments.report`.
         texts: ids of examples that the report shows.
         scales: by name.
@@ -123,16 +126,17 @@ class Definition:
     settings: Settings = field(default_factory=dict)
     measure: Settings = field(default_factory=dict)
     vary: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    presets: Sequence[str] = (DEFAULT_PRESET,)
     report: Sequence[str] = ("table",)
     texts: Sequence[str] = ()
     scales: Mapping[str, Scale] = field(default_factory=dict)
 
     def variants(self) -> Iterator[Variant]:
-        """Every row at every point of what varies."""
+        """Every row at every point of what varies, under every preset."""
         for row in self.rows:
             vary = {**self.vary, **row.vary}
-            for values in product(*vary.values()):
-                yield Variant(row, dict(zip(vary, values, strict=True)))
+            for *values, preset in product(*vary.values(), self.presets):
+                yield Variant(row, dict(zip(vary, values, strict=True)), preset)
 
     def at_scale(self, name: str) -> Definition:
         """The experiment with the settings of a scale."""

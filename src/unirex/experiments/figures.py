@@ -54,7 +54,7 @@ def composite(
 
 def _learns_marks(content: Mapping[str, Any]) -> bool:
     """Whether a method learns from gold rationales."""
-    from unirex.methods.catalogue import resolve
+    from unirex.methods.resolving import resolve
 
     return bool(resolve(content["method"], None, {}).objectives.plausibility.weight)
 

@@ -59,22 +59,24 @@ class Study:
         """Every number of the table, in the order of its rows."""
         return [
             self._measured(variant, replace(config, seed=seed), trained_on, measured_on)
-            for variant, config in self._configs()
+            for variant, trained_on, config in self._configs()
             for seed in self.definition.seeds
-            for trained_on in self.data
-            for measured_on in self.on or [trained_on]
+            for measured_on in [read_by(variant.preset, data) for data in self.on] or [trained_on]
         ]
 
-    def _configs(self) -> Iterator[tuple[Variant, Config]]:
-        """Every variant with its settings, which are checked once for all seeds."""
-        from unirex.methods.catalogue import resolve
+    def _configs(self) -> Iterator[tuple[Variant, Data, Config]]:
+        """Every variant on all data with its settings, which are checked once for all seeds."""
+        from unirex.methods.resolving import resolve
 
         for variant in self.definition.variants():
-            try:
-                settings = merge(self.definition.settings, variant.settings)
-                yield variant, resolve(variant.row.method, None, settings)
-            except UserError as error:
-                raise UserError(f"row {variant.name}: {one_line(error)}") from error
+            settings = merge(self.definition.settings, variant.settings)
+            for data in self.data:
+                preset = {"preset": variant.preset, "dataset": data.source}
+                try:
+                    config = resolve(variant.row.method, None, settings, **preset)
+                except UserError as error:
+                    raise UserError(f"row {variant.name}: {one_line(error)}") from error
+                yield variant, read_by(variant.preset, data), config
 
     def _measured(self, variant: Variant, config: Config, trained_on: Data, measured_on: Data) -> Measured:
         method, name = variant.row.method, f"{variant.name}, seed {config.seed}, {trained_on.name}"
@@ -133,6 +135,14 @@ class Study:
         write_file(folder / FILE, json.dumps(content, indent=1) + "\n")
 
 
+def read_by(preset_name: str, data: Data) -> Data:
+    """The data as a preset reads it; what the user says of reading goes first."""
+    from unirex.methods import preset
+
+    options = preset(preset_name).data_options(data.source) | dict(data.options)
+    return replace(data, options=tuple(options.items()))
+
+
 def store_of(folder: Path) -> Path:
     """Where the cells of a study in this folder are kept, beside it: studies of one parent share them."""
     return folder.resolve().parent / STORE
@@ -147,6 +157,7 @@ def make_study(
     settings: Mapping[str, Any] | None = None,
     seeds: Sequence[int] | None = None,
     rows: Sequence[str] | None = None,
+    presets: Sequence[str] | None = None,
     split: str = "test",
 ) -> Study:
     """A study of an experiment.
@@ -159,6 +170,8 @@ def make_study(
         settings: of every training, over all others.
         seeds: instead of the experiment's.
         rows: names of the rows to run; all if not given.
+        presets: of settings, each of which every row is run under: `["default", "parity"]` shows what the
+            choices of the released research code do.
         split: to measure on.
     """
     definition = read_definition(experiment).at_scale(scale)
@@ -173,6 +186,7 @@ def make_study(
         settings=merge(definition.settings, settings or {}),
         seeds=tuple(definition.seeds if seeds is None else seeds),
         data=tuple(definition.data if data is None else data),
+        presets=tuple(definition.presets if presets is None else presets),
     )
     reading = tuple((options or {}).items())
     on = [

@@ -21,14 +21,16 @@ from unirex.methods.building import (
     check_multi_label,
     check_trainable,
 )
-from unirex.methods.catalogue import method_diff, method_names, method_settings, resolve
+from unirex.methods.catalogue import method_diff, method_names, method_settings
+from unirex.methods.presets import dataset_name, preset, preset_names
+from unirex.methods.resolving import chosen_preset, resolve
 
 if TYPE_CHECKING:
     from unirex.data.example import Splits
     from unirex.methods.stages import Stages
     from unirex.system import System
 
-__all__ = ["fit", "method_diff", "method_names", "method_settings", "resolve"]
+__all__ = ["fit", "method_diff", "method_names", "method_settings", "preset", "preset_names", "resolve"]
 
 
 def fit(
@@ -42,6 +44,7 @@ def fit(
     resume: bool = False,
     force: bool = False,
     stages: str | Path | None = None,
+    preset: str | None = None,
     config: str | Path | Mapping[str, Any] | None = None,
     progress: bool = True,
     **settings: Any,
@@ -60,6 +63,8 @@ def fit(
         force: train again what is there already, stages included; the run in `out` is replaced.
         stages: a folder for the stages of methods that have several (default: in `out`). A stage that was
             trained with the same settings and data is loaded from there, whichever run it was made for.
+        preset: choices that belong together, by name: `default`, or `parity` for those of the released
+            research code; see `unirex list presets`. What `config` and `settings` say wins.
         config: settings as a YAML file or a table.
         progress: show the progress of training.
         settings: single settings by name, tables for nested ones:
@@ -70,9 +75,12 @@ def fit(
     """
     from unirex.methods.stages import Stages
 
-    resolved = resolve(method, config, settings)
+    chosen, dataset = chosen_preset(config, preset), dataset_name(data)
+    resolved = resolve(method, config, settings, preset=preset, dataset=dataset)
     check_method(method, resolved)
-    data = as_splits(data, dev=dev, test=test, columns=columns)
+    options = chosen.data_options(dataset) if isinstance(data, str) else {}
+    data = as_splits(data, dev=dev, test=test, columns=columns, **options)
+    chosen.check_read(data)
     check_trainable(data, resolved)
     check_multi_label(method, data, resolved)
     if resolved.class_weights == "balanced":
@@ -95,16 +103,17 @@ def fit(
             resume=resume,
             progress=progress,
             force=force,
+            preset=chosen.name,
         )
         return _train(run, data, resolved) if out is None else _fit_in_folder(run, data, resolved)
 
 
-def as_splits(data: Any, *, dev: Any, test: Any, columns: Mapping[str, str] | None) -> Splits:
-    """The splits of data that may be in parts."""
+def as_splits(data: Any, *, dev: Any, test: Any, columns: Mapping[str, str] | None, **options: Any) -> Splits:
+    """The splits of data that may be in parts; `options` are those of a dataset by name."""
     from unirex.data.load import load_dataset
 
     if dev is None and test is None:
-        return load_dataset(data, columns=columns)
+        return load_dataset(data, columns=columns, **options)
     parts = {name: part for name, part in (("train", data), ("dev", dev), ("test", test)) if part is not None}
     strange = [name for name, part in parts.items() if isinstance(part, str | Path | Mapping)]
     if strange:
@@ -130,7 +139,8 @@ def _fit_in_held_folder(stages: Stages, data: Splits, config: Config) -> System:
     from unirex.training.run_folder import Run
     from unirex.training.train import build_trainer
 
-    run, first = Run(stages.folder, stages.method, config, data), is_first_process()
+    run = Run(stages.folder, stages.method, config, data, preset=stages.preset)
+    first = is_first_process()
     if first:
         run.check(resume=stages.resume, force=stages.force)
     if run.finished and not stages.force:

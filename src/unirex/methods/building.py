@@ -10,7 +10,7 @@ from unirex.config import Config, Fresh
 from unirex.data.example import Layout, Splits, answer_labels
 from unirex.errors import UserError
 from unirex.extractors import POST_HOC, extractor_name, option_names
-from unirex.methods.catalogue import family
+from unirex.methods.catalogue import FAMILIES, family
 
 if TYPE_CHECKING:
     from unirex.modeling import RationaleModel
@@ -225,7 +225,7 @@ def check_ordering(config: Config) -> None:
 def check_method(method: str, config: Config) -> None:
     """Refuse settings that would do nothing in this method, and stages that cannot be made."""
     group = family(method)
-    for name in ("sgt", "l2e", "fresh", "a2r"):
+    for name in FAMILIES:
         settings, defaults = asdict(getattr(config, name)), asdict(getattr(Config(), name))
         changed = [key for key in settings if settings[key] != defaults[key]]
         if name != group and changed:

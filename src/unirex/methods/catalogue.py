@@ -1,22 +1,19 @@
-"""Methods by name: each is a small YAML diff of the default settings, merged with the user's settings."""
+"""Methods by name: each is a small YAML diff of the default settings."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import nullcontext
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 import yaml
 
-from unirex.config import Config, build_config, check_keys, merge, plain, read_settings
-from unirex.data.validate import at
+from unirex.config import Config, merge
 from unirex.errors import UserError, unknown
-from unirex.extractors import extractor_name, known_options
 
 ORDER = ("vanilla", "aa", "dlm", "slm", "sgt", "l2e", "fresh", "a2r", "hard")
 NOT_SETTINGS = ("about", "stages", "variants")  # keys of a method's file
+FAMILIES = ("sgt", "l2e", "fresh", "a2r")  # methods with a group of settings of their own
 
 
 def method_names() -> list[str]:
@@ -34,27 +31,6 @@ def method_settings(name: str) -> dict[str, Any]:
     if name not in method_names():
         raise unknown("method", name, method_names())
     return yaml.safe_load((files(__package__) / f"{name}.yaml").read_text("utf-8"))
-
-
-def resolve(
-    method: str, config: str | Path | Mapping[str, Any] | None, settings: Mapping[str, Any]
-) -> Config:
-    """The configuration of a method: defaults, then the method, then a file or table, then settings."""
-    file = dict(read_settings(config) if isinstance(config, str | Path) else config or {})
-    named = file.pop("method", method)
-    with at(config) if isinstance(config, str | Path) else nullcontext():
-        check_keys(file, plain(Config()))
-    if named != method:
-        raise UserError(f"the configuration is for method '{named}', not '{method}'.")
-    check_variant(method, file, settings)
-    user = merge(file, settings)
-    diff = method_diff(method, user)
-    if "extractor" in user:
-        user["extractor"] = extractor_name(user["extractor"])
-    extractor = user.get("extractor", diff["extractor"])
-    if extractor != diff["extractor"]:  # it may not have all the options of the method's own
-        diff["extractor_options"] = known_options(extractor, diff.get("extractor_options", {}))
-    return build_config(merge(diff, user))
 
 
 def method_diff(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unirex.config import Config, Training, plain
+from unirex.config import DEFAULT_PRESET, Config, Training, plain
 from unirex.data.cache import fingerprint, json_digest
 from unirex.data.example import Example, Rationale, Splits
 from unirex.data.rationales import words
@@ -68,6 +68,7 @@ class Stages:
         resume: continue the last stage.
         progress: show the progress.
         force: make everything again.
+        preset: that the settings of the run come from; kept with it.
     """
 
     folder: Path
@@ -76,6 +77,7 @@ class Stages:
     resume: bool = False
     progress: bool = True
     force: bool = False
+    preset: str = DEFAULT_PRESET
 
     def train(self, name: str, data: Splits, config: Config) -> System:
         """The system of a stage: loaded if it was trained before, else trained."""

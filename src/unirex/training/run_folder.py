@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-from unirex.config import Config, merge, plain, read_settings
+from unirex.config import DEFAULT_PRESET, Config, merge, plain, read_settings
 from unirex.data.cache import fingerprint
 from unirex.data.example import Splits
 from unirex.errors import UserError, one_line
@@ -43,7 +43,7 @@ class Run:
 
     ```
     settings.yaml   the resolved settings, complete: `unirex train --config` takes them again
-    run.json        method, data, versions, git revision, whether it is finished
+    run.json        method, preset, data, versions, git revision, whether it is finished
     metrics.csv     one line per epoch
     gold.json       which training examples kept their gold, if not all did
     checkpoints/    while training: the last one (to resume) and the best epoch
@@ -57,6 +57,7 @@ class Run:
     method: str
     config: Config
     data: Splits
+    preset: str = DEFAULT_PRESET
 
     @property
     def finished(self) -> bool:
@@ -108,8 +109,13 @@ class Run:
         self._write(finished=True)
         shutil.rmtree(self.folder / "checkpoints", ignore_errors=True)
 
+    def _names(self) -> dict[str, str]:
+        """Method and preset; the usual preset is not noted."""
+        preset = {} if self.preset == DEFAULT_PRESET else {"preset": self.preset}
+        return {"method": self.method, **preset}
+
     def _settings(self) -> dict[str, Any]:
-        return {"method": self.method, **plain(self.config)}
+        return {**self._names(), **plain(self.config)}
 
     def _saved(self) -> dict[str, Any]:
         """The content of `run.json`; empty if there is none."""
@@ -126,7 +132,7 @@ class Run:
 
     def _write(self, *, finished: bool) -> None:
         content = {
-            "method": self.method,
+            **self._names(),
             "finished": finished,
             "data": {
                 "name": self.data.info.name,
@@ -146,6 +152,9 @@ class Run:
             raise UserError(f"{self.folder} is not complete enough to resume; choose another --out.")
         if saved["method"] != self.method:
             raise UserError(f"{self.folder} was begun with method '{saved['method']}', not '{self.method}'.")
+        begun_with = saved.get("preset", DEFAULT_PRESET)
+        if begun_with != self.preset:
+            raise UserError(f"{self.folder} was begun with preset '{begun_with}', not '{self.preset}'.")
         if saved["data"].get("fingerprint") != fingerprint(self.data):
             raise UserError(
                 f"{self.folder} was begun with other data ('{saved['data'].get('name')}' has changed since)."
