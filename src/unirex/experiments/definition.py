@@ -31,6 +31,7 @@ class Row:
         settings: where it differs from the experiment's settings.
         measure: options of `evaluate`: extractor, extractor_options, dial.
         vary: settings of which every value is run, beside those of the experiment.
+        constant: it does not depend on what varies in the experiment, so it is run once.
         group: part of the table.
     """
 
@@ -39,6 +40,7 @@ class Row:
     settings: Settings = field(default_factory=dict)
     measure: Settings = field(default_factory=dict)
     vary: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    constant: bool = False
     group: str = ""
 
 
@@ -134,7 +136,7 @@ class Definition:
     def variants(self) -> Iterator[Variant]:
         """Every row at every point of what varies, under every preset."""
         for row in self.rows:
-            vary = {**self.vary, **row.vary}
+            vary = row.vary if row.constant else {**self.vary, **row.vary}
             for *values, preset in product(*vary.values(), self.presets):
                 yield Variant(row, dict(zip(vary, values, strict=True)), preset)
 

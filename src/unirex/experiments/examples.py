@@ -81,7 +81,8 @@ def html(examples: Sequence[MarkedExample]) -> Html:
                 for text, marks in zip(example.segments, spans, strict=True)
             ]
             head = element("th", row, scope="row")
-            rows.append(element("tr", head, element("td", passage(segments)), element("td", label)))
+            text = element("td", passage(segments), style="text-align:left;width:75%")
+            rows.append(element("tr", head, text, element("td", label)))
         table = element("table", element("tbody", *rows), class_="scores")
         parts.append(element("div", table, class_="wide", tabindex="0", role="region", aria_label="Text"))
     return element("div", *parts)

@@ -105,18 +105,18 @@ def auprc_lines(
     if not results.varied:
         return None
     setting, key = results.varied[0], "auprc"
-    by_row: dict[str, dict[float, list[float]]] = {}
+    by_row: dict[str, dict[float | None, list[float]]] = {}
     for number in results.finished:
         value = results.saved(number)["metrics"].get(key)
         if (number.trained_on, number.measured_on) == (trained_on, measured_on) and value is not None:
             points = by_row.setdefault(number.variant.row.name, {})
-            points.setdefault(number.variant.point[setting], []).append(value)
-    ticks = sorted({at for points in by_row.values() for at in points})
+            points.setdefault(number.variant.point.get(setting), []).append(value)
+    ticks = sorted({at for points in by_row.values() for at in points if at is not None})
     lines = []
     for order, (name, points) in enumerate(by_row.items()):
         numbers = []
         for at in ticks:
-            mean, std = mean_std(points.get(at, [float("nan")]))
+            mean, std = mean_std(points.get(at) or points.get(None) or [float("nan")])  # None: constant
             spread = 0.0 if isnan(std) else std  # of one seed, none is known
             numbers.append(tuple(metric(key).scale * bound for bound in (mean, mean - spread, mean + spread)))
         lines.append(Series(name, numbers, order))
@@ -156,12 +156,14 @@ def _cost(results: StudyResults, comparison: Comparison, keys: Sequence[str]) ->
     for axis, key in zip(axes, keys, strict=True):
         groups: dict[str, list[tuple[float, float]]] = {}
         for method in comparison.methods:
-            point = (method.value("seconds"), metric(key).scale * method.value(key))
+            point = (1000 * method.value("seconds"), metric(key).scale * method.value(key))
             groups.setdefault(rows[method.name], []).append(point)
         for order, (name, points) in enumerate(groups.items()):
             style = SystemStyle.of(order)
             across, up = zip(*sorted(points), strict=True)
             axis.plot(across, up, marker=style.marker, color=style.colour, ls=style.dash, label=name)
-        axis.set(xscale="log", xlabel="seconds a text", ylabel=header(key))
-    axes[0].legend(fontsize=8)
+        axis.set(xscale="log", xlabel="milliseconds a text", ylabel=header(key))
+        for ticks in (axis.xaxis.set_major_formatter, axis.xaxis.set_minor_formatter):
+            ticks(lambda value, _: f"{value:g}" if f"{value:g}"[0] in "125" else "")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
     return figure

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from unirex.comparison import Comparison
 from unirex.comparison.method import Method
-from unirex.comparison.tables import GAINS, gain_cell, metric_cell, metric_head, paper_cell
+from unirex.comparison.tables import GAINS, count_cell, gain_cell, metric_cell, metric_head, paper_cell
 from unirex.errors import unknown
 from unirex.experiments import examples, figures
 from unirex.experiments.results import POSITIVE, StudyResults, published_rows
@@ -113,6 +113,9 @@ def table(
     keys = _columns(results, comparison, measured_on)
     printed = {key for row in paper.values() for key in row.metrics}
     heads = [Head("", "method")]
+    groups = {number.variant.name: number.variant.row.group for number in results.finished}
+    if any(groups.values()):
+        heads.append(Head("Part", "group"))
     if any(method.seeds > 1 for method in comparison.methods):
         heads.append(Head("Seeds", "seeds"))
     for key in keys:
@@ -121,7 +124,8 @@ def table(
             heads.append(Head("paper", f"{key}_paper", heads[-1].group))
     body = []
     for method in comparison.methods:
-        line = {"method": Cell(method.name), "seeds": Cell(str(method.seeds), numbers={"": method.seeds})}
+        line = {"method": Cell(method.name), "group": Cell(groups[method.name])}
+        line["seeds"] = count_cell(method.seeds)
         line |= {key: _cell(results, comparison, method, key, measured_on) for key in keys}
         line |= {f"{key}_paper": paper_cell(paper.get(method.name), key) for key in keys}
         body.append([line[head.key] for head in heads])
