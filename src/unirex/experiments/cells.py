@@ -192,8 +192,8 @@ def _train(cell: Cell, store: Path) -> Path:
         config, stages = build_config(content["config"]), Stages(run, kept, method)
         stages.classifier(data, config)
         return stages.place("classifier", data, classifier_config(config))
-    options = {"stages": kept} if method in STAGED else {}
-    fit(method, data, out=run, resume=True, config=content["config"], **options)
+    stages_kept = kept if method in STAGED else None
+    fit(method, data, out=run, resume=True, config=content["config"], stages=stages_kept)
     return run
 
 

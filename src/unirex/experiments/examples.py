@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -109,7 +109,13 @@ def markdown(examples: Sequence[MarkedExample]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _written(example: MarkedExample, spans: Sequence[Sequence[CharSpan]], strong, plain) -> str:
+def _written(
+    example: MarkedExample,
+    spans: Sequence[Sequence[CharSpan]],
+    strong: Callable[[str], str],
+    plain: Callable[[str], str],
+) -> str:
+    """The text with its marks, in a language of documents."""
     return " / ".join(
         "".join((strong if by else plain)(text[start:end]) for (start, end), by in cut(text, [marks]))
         for text, marks in zip(example.segments, spans, strict=True)

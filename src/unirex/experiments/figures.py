@@ -118,7 +118,8 @@ def auprc_lines(
         for at in ticks:
             mean, std = mean_std(points.get(at) or points.get(None) or [float("nan")])  # None: constant
             spread = 0.0 if isnan(std) else std  # of one seed, none is known
-            numbers.append(tuple(metric(key).scale * bound for bound in (mean, mean - spread, mean + spread)))
+            scale = metric(key).scale
+            numbers.append((scale * mean, scale * (mean - spread), scale * (mean + spread)))
         lines.append(Series(name, numbers, order))
     panel = LinePanel(
         "", f"{setting.rpartition('.')[2].replace('_', ' ')}, %", header(key), _named(ticks), lines

@@ -79,7 +79,7 @@ def training_passes(config: Config, texts: int) -> float:
         second = 2.0 if "plausibility" in active else 1.0  # derivatives
         each += second * ATTRIBUTION * config.extractor_options.get("steps", STEPS)
     if "ordering" in active:
-        ordering = active["ordering"]
+        ordering = objectives.ordering
         share = (1 - ordering.warmup) / ordering.every
         each += share * ATTRIBUTION * ordering.teacher_options.get("steps", STEPS)
     return seen * each

@@ -67,7 +67,7 @@ class Section:
 
 def report(results: StudyResults) -> list[Section]:
     """The parts that the experiment asks for, of every dataset of which something is finished."""
-    parts = []
+    parts: list[Section] = []
     for trained_on, measured_on in results.datasets():
         comparison = results.comparison(trained_on, measured_on)
         for name in results.study.definition.report:
