@@ -54,12 +54,12 @@ class Data:
         return _loaded(json.dumps([self.source, dict(self.options)]))
 
     def examples(self, split: str, number: int | None = None) -> Sequence[Example]:
-        """Examples to measure on: the first `number` of every label in turn, or all."""
+        """Examples to measure on: all, or `number` of them at even distances."""
         found = self.load().get(split)
         if not found:
             raise UserError(f"{self.source}: has no split '{split}' to measure on.")
         if number is not None and number < len(found):
-            step = len(found) / number  # spread over the data, which may be sorted
+            step = len(found) / number  # the first ones of sorted data are no fair part
             found = tuple(found[int(index * step)] for index in range(number))
         names = dict(self.labels)
         return [replace(example, label=names.get(str(example.label), example.label)) for example in found]

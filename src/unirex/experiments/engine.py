@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -209,6 +210,7 @@ def _pool(workers: int, threads: int) -> Iterator[Executor]:
 def _become_worker(threads: int, parent: int) -> None:
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS"):  # read when torch is imported
         os.environ[name] = str(threads)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one
     threading.Thread(target=_die_with, args=(parent,), daemon=True).start()
 
 
