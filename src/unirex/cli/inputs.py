@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from unirex.system import System
 
 THREADS = "UNIREX_THREADS"
+STANDARD_INPUT = "-"  # as a name of a file
 
 
 def root_option(parser: ArgumentParser) -> None:
@@ -52,9 +53,14 @@ def reading_options(parser: ArgumentParser) -> None:
     format_options(parser)
     said = "whose marks are gold: union (the usual), majority, intersection, or of N people"
     parser.add_argument("--annotators", type=str, help=said)
+    on_error_option(parser)
+    further_data_options(parser)
+
+
+def on_error_option(parser: ArgumentParser) -> None:
+    """What happens to rows that cannot be read."""
     said = "what a bad row does: stop, skip it, or clip marks that lie outside their text"
     parser.add_argument("--on_error", choices=get_args(OnError), default="stop", help=said)
-    further_data_options(parser)
 
 
 def further_data_options(parser: ArgumentParser) -> None:
@@ -190,7 +196,8 @@ def listing_skipped(source: str, options: Namespace) -> Iterator[None]:
         yield
     tell_tolerated(source, problems)
     if problems.skipped:
-        listed = Path(f"{Path(source).name}.skipped.txt")
+        name = "standard-input" if source == STANDARD_INPUT else Path(source).name
+        listed = Path(f"{name}.skipped.txt")
         write_file(listed, "".join(f"{problem}\n" for problem in problems.skipped))
         print(f"unirex: the bad rows that were skipped are listed in {listed}", file=sys.stderr)
 

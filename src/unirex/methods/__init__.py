@@ -68,8 +68,6 @@ def fit(
     Returns:
         The system with the weights of the epoch that was best on `dev`.
     """
-    from unirex.methods.stages import Stages
-
     resolved = resolve(method, config, settings)
     check_method(method, resolved)
     data = as_splits(data, dev=dev, test=test, columns=columns)
@@ -87,6 +85,8 @@ def fit(
         raise UserError("resume needs the folder of the run: out=…")
     if out is None and resolved.training.devices not in (1, "1"):
         raise UserError("training on several devices needs a folder they share: out=…")
+    from unirex.methods.stages import Stages  # loads torch, so after all that can be wrong
+
     with nullcontext(out) if out is not None else tempfile.TemporaryDirectory(prefix="unirex-") as folder:
         run = Stages(
             Path(folder),
