@@ -35,10 +35,9 @@ def check_saved(folder: str | Path) -> str:
 
 def _find_on_hub(name: str, path: Path) -> None:
     """Refuse a name that is neither a folder nor a model of the Hub, before anything heavy is imported."""
-    fault = " (a model on the Hub is named owner/name)"
-    if len(path.parts) == 2 and not path.is_absolute() and not path.parent.exists():  # not `runs/typo`
-        fault = _fault_of_hub(name)
-    if fault:
+    like_an_id = len(path.parts) == 2 and not path.is_absolute() and not path.parent.exists()
+    fault = _fault_of_hub(name) if like_an_id else ""  # `runs/typo` is no id if there is a folder `runs`
+    if fault or not like_an_id:
         raise UserError(f"{path}: no such folder{fault}; {_advice(path)}")
 
 
@@ -71,7 +70,7 @@ def _advice(path: Path) -> str:
         return f"did you mean '{meant}'?"
     if systems:
         return f"here are: {', '.join(systems[:SHOWN])}{', …' if len(systems) > SHOWN else ''}"
-    return f"train a system first: unirex train --out {path}"
+    return f"train a system first: unirex train --out {path} (a model on the Hub is named owner/name)"
 
 
 def saved_kind(path: str) -> str:
