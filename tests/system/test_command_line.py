@@ -263,6 +263,7 @@ def test_data_is_read_as_in_training_unless_said_otherwise(learner, capsys, tmp_
     ]
     code, printed, err = run(capsys, *shlex.split(following.removeprefix("next: unirex ")), "--draws", "1")
     assert code == 0 and "4 texts" in printed, err
+    assert err.count("skipped are listed in") == 1, "though the file is read twice"
     taken = "--columns.text review --columns.label stars --on_error skip --data_seed 3"
     assert all(option in err for option in ("as in the training of", *taken.split(" --")))
     write_rows(tmp_path / "texts.jsonl", [{"review": "a film"}])

@@ -21,7 +21,7 @@ from unirex.data.formats import Format
 from unirex.data.load import DATASETS, load_dataset, load_records, stream_records, tell_tolerated
 from unirex.data.rationales import RationaleFormat
 from unirex.data.rows import estimate_row_count
-from unirex.data.validate import OnError, file_kind, labels_of, tolerating
+from unirex.data.validate import OnError, Problems, file_kind, labels_of, tolerating
 from unirex.errors import UserError, one_line
 from unirex.extractors import extractor_name
 from unirex.files import say, write_file
@@ -194,6 +194,11 @@ def listing_skipped(source: str, options: Namespace) -> Iterator[None]:
     """Read inside as `--on_error` says; rows that are skipped are listed in a file."""
     with tolerating(options.on_error) as problems:
         yield
+    list_skipped(source, problems)
+
+
+def list_skipped(source: str, problems: Problems) -> None:
+    """Say what was left out or cut, and list the rows that were skipped in a file."""
     tell_tolerated(source, problems)
     if problems.skipped:
         name = "standard-input" if source == STANDARD_INPUT else Path(source).name
@@ -310,12 +315,12 @@ def _selected_examples(options: Namespace) -> Iterable[Example]:
         if options.split == "all" and options.on_error == "stop":
             stream = stream_records(options.data, **settings, **options.data_options)
             return (record.example for record in stream)
-        with listing_skipped(options.data, options):
+        with tolerating(options.on_error) as problems:
             records = load_records(options.data, **settings, **options.data_options)
-        if options.split == "all":
+        only = {record.split for record in records} == {options.split}  # a file of nothing but test texts
+        if only or options.split == "all":
+            list_skipped(options.data, problems)
             return [record.example for record in records]
-        if {record.split for record in records} == {options.split}:
-            return [record.example for record in records]  # a file of nothing but test texts
     data = read_dataset(options.data, options, seed=options.data_seed)
     if options.split == "all":
         return [example for part in data.values() for example in part]
