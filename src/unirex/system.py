@@ -35,7 +35,7 @@ from unirex.encoding.batch import Batch, Encoded, collate
 from unirex.encoding.batching import TOKENS, by_length
 from unirex.encoding.encode import TextEncoder
 from unirex.errors import UserError, one_line, unknown
-from unirex.explanation import UNITS, Explanation, RationaleRule, explanations
+from unirex.explanation import Explanation, RationaleRule, check_names, explanations
 from unirex.extractors import LABEL_FREE, build_extractor, extractor_name, option_names
 from unirex.extractors.token_scores import check_dial
 from unirex.files import Advance, Progress, check_sums, new_draft, write_sums
@@ -46,7 +46,7 @@ from unirex.models.labelling import LabelSet
 from unirex.models.saved import check_saved, saved_kind
 from unirex.models.wrapping import wrap_classifier
 from unirex.registry import late
-from unirex.select import SELECTORS, budget_counts, reasons
+from unirex.select import budget_counts, reasons
 from unirex.step import Step
 
 if TYPE_CHECKING:
@@ -380,8 +380,7 @@ class System:
     ) -> RationaleRule:
         """How rationales are chosen: as requested, or by default; fixed where the label is read from them."""
         unit = unit or "word"
-        if unit not in UNITS:
-            raise unknown("unit", unit, UNITS)
+        check_names(unit, selector)
         if unit == "sentence" and selector is not None:
             raise UserError("unit sentence: the best whole sentences are taken; leave out the selector.")
         config = self.model.config
@@ -395,8 +394,6 @@ class System:
             return RationaleRule(*own, unit)
         budget = EXPLAINED_BUDGET if budget is None else budget
         check_budget(budget)
-        if selector is not None and selector not in SELECTORS:
-            raise unknown("selector", selector, SELECTORS)
         signed = contrasts or getattr(self.model.extractor, "signed", False)
         floor = signed and selector in (None, "top-k")
         return RationaleRule(budget, selector or "top-k", unit, floor=floor, signed=signed)

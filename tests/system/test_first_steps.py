@@ -232,6 +232,8 @@ for command in sys.argv[1:]: print(main(command.split()), 'torch' in sys.modules
         "train --data demo --out runs/mine --training.epoch 3": "did you mean",
         "train --data demo --out runs/mine --training.epochs 0": "must be at least 1",
         "explain runs/none fine": "runs/none: no such folder",
+        "explain runs/none fine --unit words": "did you mean 'word'?",
+        "explain runs/none fine --extractor igs": "unknown extractor 'igs'",
     }
     done = subprocess.run(
         [sys.executable, "-c", script, *mistakes],

@@ -16,6 +16,7 @@ from rich.console import Console
 from unirex.cli import inputs
 from unirex.config import check_budget
 from unirex.errors import UserError
+from unirex.explanation import check_names
 from unirex.files import Progress, replace_file, write_file
 
 if TYPE_CHECKING:
@@ -125,6 +126,7 @@ def _check(options: Namespace) -> None:
     """One source to explain, no option without effect and nothing overwritten."""
     if options.budget is not None:
         check_budget(options.budget)
+    check_names(options.unit, options.selector)
     if options["for"] and options.contrast:
         raise UserError("--for and --contrast: give one; a contrast is for its first label already.")
     given = [source for source in (options.texts, options.file, options.data) if source]

@@ -22,8 +22,8 @@ from unirex.data.load import DATASETS, load_dataset, load_records, stream_record
 from unirex.data.rationales import RationaleFormat
 from unirex.data.rows import estimate_row_count
 from unirex.data.validate import OnError, Problems, file_kind, labels_of, tolerating
-from unirex.errors import UserError, one_line
-from unirex.extractors import extractor_name
+from unirex.errors import UserError, one_line, unknown
+from unirex.extractors import EXTRACTORS, extractor_name
 from unirex.files import say, write_file
 from unirex.models.saved import check_saved
 
@@ -350,6 +350,8 @@ def progress_size(
 
 def load_system(options: Namespace) -> System:
     """The system or classifier that is named, with another extractor if one is."""
+    if options.extractor is not None and extractor_name(options.extractor) not in EXTRACTORS:
+        raise unknown("extractor", options.extractor, EXTRACTORS)
     place = check_saved(options.run or options.model)
     say(f"loading {place} …")
     from unirex.system import load
