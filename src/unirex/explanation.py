@@ -22,7 +22,7 @@ from unirex.data.example import (
 from unirex.data.rationales import text_spans
 from unirex.data.rows import json_rows, nonempty
 from unirex.data.segmentation import sentences, text_words
-from unirex.errors import UserError, one_line
+from unirex.errors import UserError, one_line, unknown
 from unirex.registry import late
 
 SHOWN_SPANS = 5  # in a `repr`
@@ -34,8 +34,17 @@ if TYPE_CHECKING:
     from unirex.step import Step
 
 UNITS = ("word", "token", "sentence")
+SELECTIONS = ("top-k", "best-span", "threshold")  # what they do: `select.SELECTORS`
 AGAINST = 3  # units that speak against the label are named, at most
 TELLING = 5  # the score of a sentence is the mean of the highest fifth of its tokens
+
+
+def check_names(unit: str | None, selector: str | None) -> None:
+    """Refuse a unit or a selector that does not exist."""
+    if unit is not None and unit not in UNITS:
+        raise unknown("unit", unit, UNITS)
+    if selector is not None and selector not in SELECTIONS:
+        raise unknown("selector", selector, SELECTIONS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from unirex.explanation import RationaleRule
+from unirex.explanation import SELECTIONS, RationaleRule
 from unirex.models.task import Pass
 
 
@@ -77,7 +77,7 @@ def above_zero(scores: Tensor, selectable: Tensor, budgets: Sequence[float]) -> 
     return threshold(scores, selectable).expand(len(budgets), *scores.shape)
 
 
-SELECTORS = {"top-k": top_k, "best-span": best_span, "threshold": above_zero}
+SELECTORS = dict(zip(SELECTIONS, (top_k, best_span, above_zero), strict=True))
 
 
 def reasons(scores: Tensor, selectable: Tensor, rule: RationaleRule) -> Tensor:

@@ -35,7 +35,7 @@ from unirex.encoding.batch import Batch, Encoded, collate
 from unirex.encoding.batching import TOKENS, by_length
 from unirex.encoding.encode import TextEncoder
 from unirex.errors import UserError, one_line, unknown
-from unirex.explanation import UNITS, Explanation, RationaleRule, explanations
+from unirex.explanation import Explanation, RationaleRule, check_names, explanations
 from unirex.extractors import LABEL_FREE, build_extractor, extractor_name, option_names
 from unirex.extractors.token_scores import check_dial
 from unirex.files import Advance, Progress, check_sums, new_draft, write_sums
@@ -46,7 +46,7 @@ from unirex.models.labelling import LabelSet
 from unirex.models.saved import check_saved, saved_kind
 from unirex.models.wrapping import wrap_classifier
 from unirex.registry import late
-from unirex.select import SELECTORS, budget_counts, reasons
+from unirex.select import budget_counts, reasons
 from unirex.step import Step
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ POST_HOC_OPTIONS = {"steps": 20}  # Sundararajan et al. 2017: 20 to 300 steps
 
 T = TypeVar("T")
 Text = str | tuple[str, ...] | Mapping[str, Any] | Example  # what can be explained
+ColumnNames = Mapping[str, str] | None  # names of columns by role, where they are not the usual ones
 BatchAnswers = Callable[[Sequence[Example], Sequence[Encoded], Batch], Iterable[T]]  # one per example
 
 
@@ -148,10 +149,20 @@ class System:
     ) -> Explanation: ...
     @overload
     def explain(
-        self, texts: Iterable[Text], *, progress: bool = False, **options: Unpack[ExplainOptions]
+        self,
+        texts: Iterable[Text],
+        *,
+        columns: ColumnNames = None,
+        progress: bool = False,
+        **options: Unpack[ExplainOptions],
     ) -> list[Explanation]: ...
     def explain(
-        self, texts: Text | Iterable[Text], *, progress: bool = False, **options: Unpack[ExplainOptions]
+        self,
+        texts: Text | Iterable[Text],
+        *,
+        columns: ColumnNames = None,
+        progress: bool = False,
+        **options: Unpack[ExplainOptions],
     ) -> Explanation | list[Explanation]:
         """Predict a text, or several, and name the words that decided: `budget` per cent of the tokens.
 
@@ -159,7 +170,8 @@ class System:
         dictionary like `{"text": "Where do fish live?", "choices": ["sea", "sky"]}`.
 
         Args:
-            texts: one or several; a frame or a dataset with a column `text`.
+            texts: one or several; a frame, a dataset or rows as dictionaries, with a column `text`.
+            columns: other names of its columns: `{"text": "review"}`.
             progress: show progress on standard error, or in the notebook.
             options: `budget`, by default 20 (a system that predicts from its rationale names what it read);
                 `selector`; `unit`, what the rationale is made of: word, token or sentence; `target`, the
@@ -169,7 +181,7 @@ class System:
         target = options.get("target")
         others: dict[str, Any] = {name: value for name, value in options.items() if name != "target"}
         targets = () if target is None else (target,)
-        given = inputs_of(texts)
+        given = inputs_of(texts, columns)
         if _is_one(given):
             return next(self.explain_all([given], targets=targets, **others))
         total = len(given) if isinstance(given, Sized) else None
@@ -261,26 +273,33 @@ class System:
     @overload
     def predict(self, texts: Text, *, progress: bool = False) -> Answer: ...  # type: ignore[overload-overlap]
     @overload
-    def predict(self, texts: Iterable[Text], *, progress: bool = False) -> list[Answer]: ...
-    def predict(self, texts: Text | Iterable[Text], *, progress: bool = False) -> Answer | list[Answer]:
+    def predict(
+        self, texts: Iterable[Text], *, columns: ColumnNames = None, progress: bool = False
+    ) -> list[Answer]: ...
+    def predict(
+        self, texts: Text | Iterable[Text], *, columns: ColumnNames = None, progress: bool = False
+    ) -> Answer | list[Answer]:
         """The label of a text, or of several; nothing is explained, so it takes one pass.
 
         Where a text gets a set of labels, it is a tuple of them.
 
         Args:
             texts: as for `explain`.
+            columns: as for `explain`.
             progress: show progress on standard error, or in the notebook.
         """
-        several, examples = _as_examples(texts)
+        several, examples = _as_examples(texts, columns)
         answers = [answer for answer, _ in self._predicted(examples, progress)]
         return answers if several else answers[0]
 
-    def predict_proba(self, texts: Text | Iterable[Text], *, progress: bool = False) -> np.ndarray:
+    def predict_proba(
+        self, texts: Text | Iterable[Text], *, columns: ColumnNames = None, progress: bool = False
+    ) -> np.ndarray:
         """The probabilities of the `labels`: [texts, labels], or [labels] for a single text.
 
         With choices the columns are their letters, and a letter that a text does not have gets 0.
         """
-        several, examples = _as_examples(texts)
+        several, examples = _as_examples(texts, columns)
         rows = [row for _, row in self._predicted(examples, progress)]
         table = np.zeros((len(rows), max(map(len, rows), default=len(self.labels))), dtype=np.float32)
         for number, row in enumerate(rows):
@@ -361,8 +380,7 @@ class System:
     ) -> RationaleRule:
         """How rationales are chosen: as requested, or by default; fixed where the label is read from them."""
         unit = unit or "word"
-        if unit not in UNITS:
-            raise unknown("unit", unit, UNITS)
+        check_names(unit, selector)
         if unit == "sentence" and selector is not None:
             raise UserError("unit sentence: the best whole sentences are taken; leave out the selector.")
         config = self.model.config
@@ -376,8 +394,6 @@ class System:
             return RationaleRule(*own, unit)
         budget = EXPLAINED_BUDGET if budget is None else budget
         check_budget(budget)
-        if selector is not None and selector not in SELECTORS:
-            raise unknown("selector", selector, SELECTORS)
         signed = contrasts or getattr(self.model.extractor, "signed", False)
         floor = signed and selector in (None, "top-k")
         return RationaleRule(budget, selector or "top-k", unit, floor=floor, signed=signed)
@@ -632,9 +648,9 @@ def _is_one(texts: Any) -> bool:
     return isinstance(texts, str | Mapping | Example)
 
 
-def _as_examples(texts: Any) -> tuple[bool, list[Example]]:
+def _as_examples(texts: Any, columns: ColumnNames = None) -> tuple[bool, list[Example]]:
     """Whether these are several texts, and they or the one as examples to predict, without their labels."""
-    texts = inputs_of(texts)
+    texts = inputs_of(texts, columns)
     one = _is_one(texts)
     examples = (as_example(text, number) for number, text in enumerate([texts] if one else texts))
     return not one, [replace(example, label=None) for example in examples]

@@ -91,6 +91,7 @@ def test_names_of_classes_are_read_inside_lists(tmp_path):
         ([["plot"]], "'label' must be text, a number or true/false"),
         ([1], "does not go with"),
         ([None], "'label' is missing"),
+        (["plot", "plot"], "has a label twice.*votes of several people are a column each"),
     ],
 )
 def test_mixed_and_unreadable_labels_are_refused(label, said):

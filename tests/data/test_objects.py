@@ -90,6 +90,17 @@ def test_examples_pass_as_they_are():
 def test_texts_of_a_frame_need_no_label():
     assert [one.text for one in inputs_of(pd.DataFrame({"text": ["a", "b"]}))] == ["a", "b"]
     assert inputs_of("a text") == "a text"
+    named = [{"review": "a", "stars": 1}, {"review": "b", "stars": 2}]
+    for rows in (named, iter(named), pd.DataFrame(named)):
+        assert [example.text for example in inputs_of(rows, {"text": "review"})] == ["a", "b"]
+    assert [example.label for example in inputs_of(row for row in ROWS)][:2] == ["pos", "neg"]
+    with pytest.raises(UserError, match="row 2: 'review' is empty"):
+        inputs_of([{"review": "a"}, {"review": ""}], {"text": "review"})
+
+
+def test_texts_with_choices_are_no_rows():
+    texts = [{"text": "where ?", "choices": ["here", "there"]}]
+    assert inputs_of(texts) == list(inputs_of(iter(texts))) == texts
 
 
 @pytest.mark.parametrize(

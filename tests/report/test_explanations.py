@@ -56,6 +56,14 @@ def test_truncation_and_budget_are_told():
         assert "not read" not in show(REVIEW) and "20 % of the tokens" in show(REVIEW)
 
 
+def test_reasons_for_several_labels_are_of_one_text():
+    reasons = [replace(REVIEW, target=label) for label in ("pos", "neg")]
+    page = read(*reasons, REVIEW)
+    titles = ["".join(texts).strip() for tag, _, texts in page.elements if tag == "h2"]
+    assert titles == ["Text 1: reasons for posr-1", "Text 1: reasons for negr-1", "Text 2r-1"]
+    assert "2 texts, 3 explanations" in "".join(page.elements[0][2])
+
+
 def test_gold_is_shown_when_known_and_silence_is_not_nothing():
     assert read(REVIEW).texts("span", "gold-mark")[-1] == "gorgeous"
     unknown, nothing = replace(REVIEW, gold_spans=None), replace(REVIEW, gold_spans=())

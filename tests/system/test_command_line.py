@@ -217,6 +217,19 @@ def test_explain_reads_texts_or_objects_from_a_pipe(trained, capsys, monkeypatch
     assert "standard input:2: malformed JSON" in fails(capsys, "explain", trained)
 
 
+def test_bad_rows_of_texts_to_explain_can_be_skipped(trained, capsys, monkeypatch, tmp_path):
+    content = '{"text": "a good film"}\n{"text": ""}\n{"text": "so bad"}\n'
+    file = tmp_path / "texts.jsonl"
+    file.write_text(content, "utf-8")
+    assert "texts.jsonl:2: 'text' is empty" in fails(capsys, "explain", trained, "--file", file)
+    for named, listed in ((file, "texts.jsonl"), ("-", "standard-input")):
+        piped(monkeypatch, content)
+        out = succeeds(capsys, "explain", trained, "--file", named, "--on-error", "skip", "--json")
+        assert len(out.splitlines()) == 2
+        assert ":2: 'text' is empty" in Path(f"{listed}.skipped.txt").read_text("utf-8")
+    assert "no effect on texts" in fails(capsys, "explain", trained, "fine", "--on-error", "skip")
+
+
 def test_a_text_from_a_pipe_is_explained_before_the_next_arrives(trained, capsys, monkeypatch):
     class Slow(io.BytesIO):
         def read1(self, size=-1):
@@ -250,6 +263,7 @@ def test_data_is_read_as_in_training_unless_said_otherwise(learner, capsys, tmp_
     ]
     code, printed, err = run(capsys, *shlex.split(following.removeprefix("next: unirex ")), "--draws", "1")
     assert code == 0 and "4 texts" in printed, err
+    assert err.count("skipped are listed in") == 1, "though the file is read twice"
     taken = "--columns.text review --columns.label stars --on_error skip --data_seed 3"
     assert all(option in err for option in ("as in the training of", *taken.split(" --")))
     write_rows(tmp_path / "texts.jsonl", [{"review": "a film"}])
@@ -382,6 +396,28 @@ def test_a_model_that_is_not_ours(capsys, learner, tmp_path):
     assert "no such folder" in fails(capsys, "explain", tmp_path / "nothing", "fine")
     Path("runs").mkdir()
     assert "no such folder" in fails(capsys, "explain", "runs/typo", "fine")
+
+
+def test_a_run_that_is_not_there(capsys, monkeypatch):
+    monkeypatch.setattr("huggingface_hub.is_offline_mode", lambda: True)
+    nothing = fails(capsys, "explain", "run/mine", "fine")
+    assert "cache of the Hub" in nothing and "unirex train --out run/mine" in nothing
+    for folder in ("a", "runs/mine"):
+        Path(folder).mkdir(parents=True)
+        Path(folder, "config.json").write_text("{}", "utf-8")
+    assert "did you mean 'runs/mine'?" in fails(capsys, "explain", "run/mine", "fine")
+    assert "here are: a, runs/mine" in fails(capsys, "explain", "elsewhere", "fine")
+
+
+def test_the_hub_is_asked_before_anything_is_loaded(capsys, monkeypatch):
+    def unreachable(*_):
+        raise ConnectionError("no route\nto host")
+
+    monkeypatch.setattr("huggingface_hub.is_offline_mode", lambda: False)
+    for answer, said in ((lambda *_: False, "no such model on the Hub"), (unreachable, "(no route to host)")):
+        monkeypatch.setattr("huggingface_hub.file_exists", answer)
+        code, _, err = run(capsys, "explain", "owner/name", "fine")
+        assert code == 2 and said in err and "loading" not in err
 
 
 def test_a_pickle_offered_as_a_model_or_an_encoder(capsys, tmp_path, reviews, trained):

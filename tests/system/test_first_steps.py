@@ -7,6 +7,7 @@ import csv
 import gzip
 import io
 import json
+import os
 import shlex
 import subprocess
 import sys
@@ -172,6 +173,9 @@ def test_08_nine_bad_spans(tmp_path, capsys):
     assert "rows.jsonl:1: rationale span [90, 99]" in fails(capsys, "data", "stats", path)
     _, out, _ = run(capsys, "data", "check", path)
     assert "and 8 more like it, the next: " in out and "9 problems in" in out
+    assert "rows.jsonl:1" in fails(capsys, "data", "agreement", path)
+    _, _, err = run(capsys, "data", "agreement", path, "--on-error", "skip")
+    assert "it takes two" in err and len(Path("rows.jsonl.skipped.txt").read_text("utf-8").splitlines()) == 9
     for how, kept in (("skip", len(ROWS) - 9), ("clip", len(ROWS))):
         told = json.loads(succeeds(capsys, "data", "stats", path, "--on_error", how, "--json"))
         assert sum(split["examples"] for split in told["splits"].values()) == kept
@@ -222,11 +226,25 @@ def test_13_training_says_what_it_does(trained):
 
 def test_14_a_mistake_is_found_at_once():
     """Dead end: minutes, or seconds, before a usage error; what takes seconds is loading torch."""
-    script = "import sys; from unirex.cli import main; print(main(sys.argv[1:]), 'torch' in sys.modules)"
-    typed = shlex.split("train --method slm-fpo --data reviews.csv --out runs/mine --training.epoch 3")
-    done = subprocess.run([sys.executable, "-c", script, *typed], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["2", "False"]
-    assert "did you mean" in done.stderr and len(done.stderr.splitlines()) == 1
+    script = """import sys; from unirex.cli import main
+for command in sys.argv[1:]: print(main(command.split()), 'torch' in sys.modules)"""
+    mistakes = {
+        "train --data demo --out runs/mine --training.epoch 3": "did you mean",
+        "train --data demo --out runs/mine --training.epochs 0": "must be at least 1",
+        "explain runs/none fine": "runs/none: no such folder",
+        "explain runs/none fine --unit words": "did you mean 'word'?",
+        "explain runs/none fine --extractor igs": "unknown extractor 'igs'",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", script, *mistakes],
+        env={**os.environ, "HF_HUB_OFFLINE": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == ["2", "False"] * len(mistakes)
+    told = done.stderr.splitlines()
+    assert all(part in line for part, line in zip(mistakes.values(), told, strict=True))
 
 
 def test_15_the_next_command_is_pasted_back(trained, capsys):

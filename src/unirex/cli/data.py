@@ -27,7 +27,7 @@ from unirex.data.load import DATASETS, load_dataset, load_records
 from unirex.data.statistics import TokenCounter, statistics
 from unirex.data.validate import collecting, exists
 from unirex.errors import UserError, unknown
-from unirex.files import write_file
+from unirex.files import say, write_file
 
 if TYPE_CHECKING:
     from unirex.metrics.agreement import Agreement
@@ -88,6 +88,7 @@ def token_counter(encoder: str | None, limit: int) -> TokenCounter | None:
             file=sys.stderr,
         )
         return None
+    say(f"loading the tokenizer of {encoder or 'minilm'} …")
     from unirex.encoding.encode import TextEncoder
     from unirex.encoding.sequence import share_out
     from unirex.models.encoders import load_pretrained
@@ -214,13 +215,15 @@ def _agreement_options(parser: ArgumentParser, arguments: Sequence[str]) -> None
     parser.add_argument("source", type=str, help="a dataset name, a file or a folder")
     inputs.root_option(parser)
     inputs.format_options(parser)
+    inputs.on_error_option(parser)
     inputs.further_data_options(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def _agreement(options: Namespace) -> int:
     """Print how far the annotators agree on words and labels, in each split and in all texts."""
-    agreement = _found_agreement(options)
+    with inputs.listing_skipped(options.source, options):
+        agreement = _found_agreement(options)
     if not agreement:
         raise UserError(
             f"{options.source}: no text was marked or labelled by two annotators or more; "

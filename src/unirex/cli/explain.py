@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
@@ -15,6 +16,7 @@ from rich.console import Console
 from unirex.cli import inputs
 from unirex.config import check_budget
 from unirex.errors import UserError
+from unirex.explanation import check_names
 from unirex.files import Progress, replace_file, write_file
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from unirex.system import System
 
 T = TypeVar("T")
-STANDARD_INPUT = "-"  # as a name of a file
+FILE_OPTIONS = ("columns", "on_error")  # of those of --data
 TARGETS = ("html", "label_studio", "out")  # options that name a file to write
 
 
@@ -76,7 +78,8 @@ def run(options: Namespace) -> int:
     # A bar would stand among the explanations if both are on the same terminal.
     on_terminal = (options.json or not to_file) and sys.stdout.isatty() and sys.stderr.isatty()
     read: list[Example] = []  # for what is written beside their explanations
-    with Progress("explaining", **size, shown=not options.texts and not on_terminal) as progress:
+    skipping = inputs.listing_skipped(options.file, options) if options.file else nullcontext()
+    with skipping, Progress("explaining", **size, shown=not options.texts and not on_terminal) as progress:
 
         def explained(examples: Iterable[Example]) -> Iterator[Explanation]:
             examples = inputs.with_known_labels(system, examples, source)
@@ -123,11 +126,12 @@ def _check(options: Namespace) -> None:
     """One source to explain, no option without effect and nothing overwritten."""
     if options.budget is not None:
         check_budget(options.budget)
+    check_names(options.unit, options.selector)
     if options["for"] and options.contrast:
         raise UserError("--for and --contrast: give one; a contrast is for its first label already.")
     given = [source for source in (options.texts, options.file, options.data) if source]
     if not given and sys.stdin is not None and not sys.stdin.isatty():
-        options.file, given = STANDARD_INPUT, [STANDARD_INPUT]
+        options.file, given = inputs.STANDARD_INPUT, [inputs.STANDARD_INPUT]
     if len(given) != 1:
         raise UserError(
             'explain needs texts, --file or --data: unirex explain RUN "a fine film" | --file texts.csv'
@@ -136,8 +140,9 @@ def _check(options: Namespace) -> None:
         raise UserError(f"--number {options.number}: must be at least 1.")
     if not options.data:
         for name in inputs.given_options(options, inputs.example_options):
-            if not (options.file and name == "columns"):
-                raise UserError(f"--{name} is for --data; it has no effect on texts and --file.")
+            if not (options.file and name in FILE_OPTIONS):
+                what = "--file" if options.file else "texts"
+                raise UserError(f"--{name} is for --data; it has no effect on {what}.")
     for name in ("for", "contrast"):
         if options.label_studio and options[name]:
             raise UserError(f"--label_studio: tasks show why the label is predicted; leave out --{name}.")
@@ -169,7 +174,7 @@ def _read(options: Namespace) -> Iterable[Iterable[Example]]:
     if options.file is None:
         return []
     columns = as_columns(options.columns)
-    if options.file != STANDARD_INPUT:
+    if options.file != inputs.STANDARD_INPUT:
         records = read_inputs(options.file, columns=columns)
         return [inputs.named_stream((record.example for record in records), options)]
     parts = stream_inputs(sys.stdin.buffer, name="standard input", columns=columns)

@@ -22,9 +22,9 @@ from unirex.data.formats import Format
 from unirex.data.load import DATASETS, load_dataset, load_records, stream_records, tell_tolerated
 from unirex.data.rationales import RationaleFormat
 from unirex.data.rows import estimate_row_count
-from unirex.data.validate import OnError, file_kind, labels_of, tolerating
-from unirex.errors import UserError, one_line
-from unirex.extractors import extractor_name
+from unirex.data.validate import OnError, Problems, file_kind, labels_of, tolerating
+from unirex.errors import UserError, one_line, unknown
+from unirex.extractors import EXTRACTORS, extractor_name
 from unirex.files import say, write_file
 from unirex.methods.presets import Preset, dataset_name, preset, preset_names
 from unirex.models.saved import check_saved
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from unirex.system import System
 
 THREADS = "UNIREX_THREADS"
+STANDARD_INPUT = "-"  # as a name of a file
 
 
 def root_option(parser: ArgumentParser) -> None:
@@ -54,9 +55,14 @@ def reading_options(parser: ArgumentParser) -> None:
     format_options(parser)
     said = "whose marks are gold: union (the usual), majority, intersection, or of N people"
     parser.add_argument("--annotators", type=str, help=said)
+    on_error_option(parser)
+    further_data_options(parser)
+
+
+def on_error_option(parser: ArgumentParser) -> None:
+    """What happens to rows that cannot be read."""
     said = "what a bad row does: stop, skip it, or clip marks that lie outside their text"
     parser.add_argument("--on_error", choices=get_args(OnError), default="stop", help=said)
-    further_data_options(parser)
 
 
 def further_data_options(parser: ArgumentParser) -> None:
@@ -208,9 +214,15 @@ def listing_skipped(source: str, options: Namespace) -> Iterator[None]:
     """Read inside as `--on_error` says; rows that are skipped are listed in a file."""
     with tolerating(options.on_error) as problems:
         yield
+    list_skipped(source, problems)
+
+
+def list_skipped(source: str, problems: Problems) -> None:
+    """Say what was left out or cut, and list the rows that were skipped in a file."""
     tell_tolerated(source, problems)
     if problems.skipped:
-        listed = Path(f"{Path(source).name}.skipped.txt")
+        name = "standard-input" if source == STANDARD_INPUT else Path(source).name
+        listed = Path(f"{name}.skipped.txt")
         write_file(listed, "".join(f"{problem}\n" for problem in problems.skipped))
         print(f"unirex: the bad rows that were skipped are listed in {listed}", file=sys.stderr)
 
@@ -323,12 +335,12 @@ def _selected_examples(options: Namespace) -> Iterable[Example]:
         if options.split == "all" and options.on_error == "stop":
             stream = stream_records(options.data, **settings, **options.data_options)
             return (record.example for record in stream)
-        with listing_skipped(options.data, options):
+        with tolerating(options.on_error) as problems:
             records = load_records(options.data, **settings, **options.data_options)
-        if options.split == "all":
+        only = {record.split for record in records} == {options.split}  # a file of nothing but test texts
+        if only or options.split == "all":
+            list_skipped(options.data, problems)
             return [record.example for record in records]
-        if {record.split for record in records} == {options.split}:
-            return [record.example for record in records]  # a file of nothing but test texts
     data = read_dataset(options.data, options, seed=options.data_seed)
     if options.split == "all":
         return [example for part in data.values() for example in part]
@@ -358,6 +370,8 @@ def progress_size(
 
 def load_system(options: Namespace) -> System:
     """The system or classifier that is named, with another extractor if one is."""
+    if options.extractor is not None and extractor_name(options.extractor) not in EXTRACTORS:
+        raise unknown("extractor", options.extractor, EXTRACTORS)
     place = check_saved(options.run or options.model)
     say(f"loading {place} …")
     from unirex.system import load

@@ -253,6 +253,11 @@ def check_answer(value: object, *, column: str = "label") -> Answer:
         return check_label(value, column=column)
     labels = [check_label(label, column=column) for label in given]
     check_labels((f"'{column}'", label) for label in labels)
+    if len(set(labels)) < len(labels):
+        raise UserError(
+            f"'{column}' has a label twice: {short(given)}; a list is a set of labels; the votes of several "
+            "people are a column each: --columns.label ann,bob,eve"
+        )
     return label_set(labels)
 
 

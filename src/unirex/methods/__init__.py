@@ -73,8 +73,6 @@ def fit(
     Returns:
         The system with the weights of the epoch that was best on `dev`.
     """
-    from unirex.methods.stages import Stages
-
     chosen, dataset = chosen_preset(config, preset), dataset_name(data)
     resolved = resolve(method, config, settings, preset=preset, dataset=dataset)
     check_method(method, resolved)
@@ -95,6 +93,8 @@ def fit(
         raise UserError("resume needs the folder of the run: out=…")
     if out is None and resolved.training.devices not in (1, "1"):
         raise UserError("training on several devices needs a folder they share: out=…")
+    from unirex.methods.stages import Stages  # loads torch, so after all that can be wrong
+
     with nullcontext(out) if out is not None else tempfile.TemporaryDirectory(prefix="unirex-") as folder:
         run = Stages(
             Path(folder),

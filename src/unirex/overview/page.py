@@ -45,7 +45,7 @@ def _how_to_read() -> Html:
     said = (
         "A word carries a label in a text that was given this label and has the word in its rationale. The "
         "bar is the share of such texts among all that hold the word, whatever their label. Open a word to "
-        "see it in texts."
+        "see it in texts; on a narrow screen its other numbers are there, too."
     )
     return element("p", said, class_="lead")
 

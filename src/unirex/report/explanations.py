@@ -36,10 +36,14 @@ BAR = 24  # characters for a probability of 1
 
 def explanation_page(explanations: Sequence[Explanation], *, title: str) -> str:
     """A page of explanations: each text with its label and its reasons."""
-    top = header("Explanations", title, count(len(explanations), "text"))
+    numbers = _text_numbers(explanations)
+    size = count(max(numbers, default=0), "text")
+    if len(set(numbers)) < len(numbers):
+        size += f", {count(len(numbers), 'explanation')}"
+    top = header("Explanations", title, size)
     if not explanations:
         return page(title, [top, element("p", "There is nothing to show yet.")])
-    cards = [_card(number, explanation) for number, explanation in enumerate(explanations, start=1)]
+    cards = list(map(_card, numbers, explanations))
     marked = any(explanation.gold_spans for explanation in explanations)
     return page(title, [top, rationale_key("system", gold=marked), *cards])
 
@@ -78,9 +82,22 @@ def render(explanation: Explanation) -> RenderableType:
 # ---- On a page --------------------------------------------------------------------------------------------
 
 
+def _text_numbers(explanations: Sequence[Explanation]) -> list[int]:
+    """The number of each explanation's text: one text may have several, for a label each."""
+    numbers: list[int] = []
+    before = None
+    for explanation in explanations:
+        text = (explanation.id, explanation.segments)
+        same = explanation.target is not None and text == before
+        numbers.append((numbers[-1] if numbers else 0) + (not same))
+        before = text
+    return numbers
+
+
 def _card(number: int, explanation: Explanation) -> Html:
     name = [element("span", explanation.id, class_="id")] if explanation.id is not None else []
-    title = element("h2", f"Text {number}", *name, class_="card-title")
+    asked = _asked(explanation)
+    title = element("h2", f"Text {number}{asked and f': reasons{asked}'}", *name, class_="card-title")
     verdict = [element("span", _named(explanation, explanation.label), class_="chip", dir="auto")]
     if explanation.gold_label is not None:
         right = explanation.label == explanation.gold_label
@@ -102,7 +119,7 @@ def _card(number: int, explanation: Explanation) -> Html:
     if explanation.truncated > 0:
         measures.append(element("p", _truncation(explanation), class_="fine warning"))
     if explanation.completeness_error is not None:
-        measures.append(element("p", _completeness(explanation), class_="fine"))
+        measures.append(element("p", _completeness(explanation).capitalize(), class_="fine"))
     answer = [
         element("p", *verdict, class_="verdict"),
         passage(_marked(explanation)),

@@ -79,7 +79,7 @@ def bars(shares: Iterable[tuple[str, float, bool]]) -> Html:
             element("td", element("div", element("div", style=fill), style=track), style=_cell()),
             element("td", f"{100 * share:.1f} %", style=_cell()),
         )
-        rows.append(element("tr", *cells, style="font-weight:600" if strong else None))
+        rows.append(_line(cells, "font-weight:600" if strong else ""))
     return _table(rows)
 
 
@@ -93,7 +93,7 @@ def facts(title: str, values: Mapping[str, str]) -> Html:
     rows = []
     for name, value in values.items():
         head = element("th", name, scope="row", style=_cell(left=True) + ";font-weight:400;opacity:0.75")
-        rows.append(element("tr", head, element("td", value, style=_cell(left=True, wraps=True))))
+        rows.append(_line([head, element("td", value, style=_cell(left=True, wraps=True))]))
     return frame(element("strong", title), _table(rows))
 
 
@@ -102,7 +102,7 @@ def _grid(grid: Grid) -> Iterable[Html]:
         element("th", head.text, scope="col", title=head.title or None, style=_cell(left=not number))
         for number, head in enumerate(grid.head)
     ]
-    rows = [element("tr", *heads, style="opacity:0.75"), *map(_row, grid.body)]
+    rows = [_line(heads, "opacity:0.75"), *map(_row, grid.body)]
     yield from (warning(f"Warning: {text}") for text in grid.warnings)
     yield element("div", _table(rows), style="overflow-x:auto")
     yield from map(remark, filter(None, (grid.caption, *grid.notes)))
@@ -114,7 +114,7 @@ def _row(cells: Sequence[Cell]) -> Html:
     wraps = len(first.text) > LONG
     shown = [element("th", *_content(first), scope="row", style=_cell(left=True, wraps=wraps) + line)]
     shown += [element("td", *_content(cell), style=_cell() + line) for cell in others]
-    return element("tr", *shown, style="opacity:0.75;font-style:italic" if first.quiet else None)
+    return _line(shown, "opacity:0.75;font-style:italic" if first.quiet else "")
 
 
 def _content(cell: Cell) -> Iterable[Html]:
@@ -128,6 +128,11 @@ def _content(cell: Cell) -> Iterable[Html]:
 
 def _table(rows: Sequence[Html]) -> Html:
     return element("table", *rows, style="border-collapse:collapse;border:0;margin:0.4em 0;font-size:0.95em")
+
+
+def _line(cells: Iterable[Html], look: str = "") -> Html:
+    """A row of a table without the stripes of the notebook's theme, which look like an emphasis."""
+    return element("tr", *cells, style=";".join(filter(None, ("background:none", look))))
 
 
 def _cell(*, left: bool = False, wraps: bool = False) -> str:

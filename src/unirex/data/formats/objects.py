@@ -34,6 +34,7 @@ TABLES_OF = {  # classes by library; none is imported here
     "pyarrow": ("Table",),
     "datasets": ("Dataset", "IterableDataset"),
 }
+ROW_ONLY = {"id", "label", "labels", "rationale", "groups", "split"}  # no part of a text to explain
 
 
 def read(
@@ -155,11 +156,18 @@ def examples_of(source: Any, columns: Mapping[str, str] | None = None) -> Iterab
     return [record.example for record in read(source, columns=as_columns(columns))]
 
 
-def inputs_of(source: Any) -> Any:
-    """Texts to explain: those of a frame, table or dataset are its rows' `text`; anything else as it is."""
-    if _library(source) is None:
-        return source
-    return [record.example for record in read(source, columns=Columns(), labelled=False)]
+def inputs_of(source: Any, columns: Mapping[str, str] | None = None) -> Any:
+    """Texts to explain: the rows of a frame, a dataset or a table as examples; anything else as it is.
+
+    Dictionaries are rows of a table if `columns` are given, or if they have a label, marks or an id.
+    """
+    if columns is None and _library(source) is None:
+        if not isinstance(source, list | Iterator):
+            return source
+        first, source = _peek(source)
+        if not isinstance(first, Mapping) or not first.keys() & ROW_ONLY:
+            return source
+    return [record.example for record in read(source, columns=as_columns(columns), labelled=False)]
 
 
 def _peek(source: Any) -> tuple[object, Any]:
