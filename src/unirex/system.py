@@ -41,7 +41,14 @@ from unirex.extractors.token_scores import check_dial
 from unirex.files import Advance, Progress, check_sums, new_draft, write_sums
 from unirex.modeling import RationaleConfig, RationaleModel
 from unirex.models.classifier import Classifier
-from unirex.models.encoders import SAFE, check_complete, check_files, check_finite, quiet_transformers
+from unirex.models.encoders import (
+    SAFE,
+    check_complete,
+    check_files,
+    check_finite,
+    load_problem,
+    quiet_transformers,
+)
 from unirex.models.labelling import LabelSet
 from unirex.models.saved import check_saved, saved_kind
 from unirex.models.wrapping import wrap_classifier
@@ -606,7 +613,9 @@ def _load_trained(path: str) -> tuple[RationaleModel, PreTrainedTokenizerBase]:
             model, info = RationaleModel.from_pretrained(path, use_safetensors=True, output_loading_info=True)
             tokenizer = AutoTokenizer.from_pretrained(path, **SAFE)
         except Exception as error:  # whatever a damaged file leads to; tokenizers raises no other kind
-            raise UserError(f"{path}: could not be loaded as a unirex system: {one_line(error)}") from error
+            raise UserError(
+                f"{path}: could not be loaded as a unirex system: {load_problem(error)}"
+            ) from error
     check_complete(path, info)
     check_finite(path, model)
     return model, tokenizer

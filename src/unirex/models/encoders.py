@@ -103,9 +103,16 @@ def load_pretrained(name: str, *, kind: str = "model", **options: Any) -> Any:
             return loader.from_pretrained(source.place, **options, **SAFE)
     except Exception as error:  # whatever a damaged file leads to; tokenizers raises no other kind
         raise UserError(
-            f"encoder '{name}' could not be loaded: {one_line(error)} "
+            f"encoder '{name}' could not be loaded: {load_problem(error)} "
             f"(known here: {', '.join(ENCODERS)}; or a folder, or a Hub id)"
         ) from error
+
+
+def load_problem(error: Exception) -> str:
+    """What is wrong with a model that a library could not load, without its advice to run foreign code."""
+    if "trust_remote_code" in str(error):
+        return "it needs code that comes with it, which is never run"
+    return one_line(error)
 
 
 def new_encoder(config: Any, *, pooler: bool) -> Any:
