@@ -6,6 +6,7 @@ import pytest
 from data_files import write_rows
 
 from commands import fails
+from unirex.cli import main
 from unirex.config import build_config
 from unirex.data.formats.table import read_records
 from unirex.errors import UserError
@@ -34,6 +35,16 @@ def test_a_name_twice_in_a_json_file(tmp_path):
     path = write_rows(tmp_path / "x.json", f'[{GOOD}, {{"text": "x", "text": "y", "label": "a"}}]')
     with pytest.raises(UserError, match=r"x\.json: 'text' is there twice"):
         list(read_records(path))
+
+
+def test_labels_of_two_kinds_are_a_problem_to_be_listed(tmp_path, capsys):
+    task = '{{"text": "fine {0}", "label": {1}, "_input_hash": {0}, "_task_hash": {0}, "answer": "accept"}}'
+    labels = ['"a"', '"b"', "true"] * 4
+    path = write_rows(
+        tmp_path / "x.jsonl", [task.format(number, label) for number, label in enumerate(labels)]
+    )
+    assert main(["data", "check", str(path)]) == 1
+    assert "x.jsonl:3" in capsys.readouterr().out
 
 
 def test_a_pipe_is_refused_and_does_not_hang(tmp_path, capsys):
