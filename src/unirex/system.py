@@ -46,6 +46,7 @@ from unirex.models.encoders import (
     check_complete,
     check_files,
     check_finite,
+    check_numbers,
     load_problem,
     quiet_transformers,
 )
@@ -616,6 +617,7 @@ def _load_trained(path: str) -> tuple[RationaleModel, PreTrainedTokenizerBase]:
             raise UserError(
                 f"{path}: could not be loaded as a unirex system: {load_problem(error)}"
             ) from error
+    check_numbers(path, model.config)
     check_complete(path, info)
     check_finite(path, model)
     return model, tokenizer

@@ -79,6 +79,17 @@ def test_weights_that_are_no_numbers_are_refused(folders, kind, value):
         load(folder)
 
 
+@pytest.mark.parametrize("kind", ["encoder", "system"])
+def test_a_setting_that_is_no_number_is_refused(folders, kind):
+    folder, load = folders[kind]
+    path = folder / "config.json"
+    saved = json.loads(path.read_text())
+    (saved if kind == "encoder" else saved["encoder"])["hidden_dropout_prob"] = float("nan")
+    path.write_text(json.dumps(saved))
+    with pytest.raises(UserError, match=r"'hidden_dropout_prob' in config\.json is NaN"):
+        load(folder)
+
+
 def test_an_adapter_is_not_followed_to_another_model(folders):
     folder, load = folders["system"]
     (folder / "adapter_config.json").write_text(json.dumps({"base_model_name_or_path": "../elsewhere"}))

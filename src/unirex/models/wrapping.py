@@ -20,6 +20,7 @@ from unirex.models.encoders import (
     align_weights,
     check_files,
     check_finite,
+    check_numbers,
     load_problem,
     quiet_transformers,
 )
@@ -79,7 +80,9 @@ def load_classifier(place: str) -> tuple[Any, Any]:
 
     with quiet_transformers():
         try:
-            check_task(place, AutoConfig.from_pretrained(place, **SAFE))
+            config = AutoConfig.from_pretrained(place, **SAFE)
+            check_numbers(place, config)
+            check_task(place, config)
             check_files(place)
             load: Any = AutoModelForSequenceClassification.from_pretrained
             model, info = load(place, use_safetensors=True, **COMPLETE, **SAFE)
