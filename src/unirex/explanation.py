@@ -233,7 +233,7 @@ def explanations(
         rule: how the rationale is chosen.
     """
     label_names, probabilities = cache(label_names), step.labelling.probabilities(step.logits).tolist()
-    predicted = step.labelling.predicted(step.logits)
+    predicted = step.predicted
     targets = step.target.view(len(step.target), -1).tolist()
     scores, chosen, numbers = step.scores.tolist(), selected.tolist(), allowed.tolist()
     errors = step.completeness_errors if _adds_up(step.extractor) else None

@@ -319,7 +319,7 @@ class System:
 
         def answer(_: Sequence[Example], encoded: Sequence[Encoded], batch: Batch) -> Iterator[Any]:
             step = self.model.step(batch, budgets=budgets, views=("kept",))
-            numbers, rows = step.labelling.predicted(step.logits), step.labelling.probabilities(step.logits)
+            numbers, rows = step.predicted, step.labelling.probabilities(step.logits)
             for found, row, item in zip(numbers, rows.cpu().numpy(), encoded, strict=True):
                 labels = self.label_names(len(item.sequences))
                 yield numbered_answer(found, labels), row[: len(labels)]
@@ -577,9 +577,7 @@ def _repeated(numbers: Sequence[int], batch: Batch) -> Tensor:
 
 def predicted_targets(step: Step) -> list[Tensor]:
     """The labels [B] to explain, from the most probable one of each text to as many as a text has at most."""
-    most = max(
-        len(numbers) if isinstance(numbers, tuple) else 1 for numbers in step.labelling.predicted(step.logits)
-    )
+    most = max(len(numbers) if isinstance(numbers, tuple) else 1 for numbers in step.predicted)
     return list(step.logits.argsort(-1, descending=True)[:, : max(most, 1)].unbind(1))
 
 

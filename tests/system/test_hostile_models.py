@@ -90,6 +90,20 @@ def test_a_setting_that_is_no_number_is_refused(folders, kind):
         load(folder)
 
 
+def test_an_answer_that_is_no_number_is_an_error(folders):
+    folder, load = folders["system"]
+    path = folder / "config.json"
+    saved = json.loads(path.read_text())
+    saved["encoder"]["layer_norm_eps"] = -1e9  # finite, but its root is not
+    path.write_text(json.dumps(saved))
+    system = load(folder)
+    for answer in (system.explain, system.predict):
+        with pytest.raises(UserError, match="answers with NaN"):
+            answer("a film")
+    with pytest.raises(UserError, match="answers with NaN"):
+        unirex.evaluate(system, [unirex.Example("0", ("a film",), system.labels[0])])
+
+
 def test_an_adapter_is_not_followed_to_another_model(folders):
     folder, load = folders["system"]
     (folder / "adapter_config.json").write_text(json.dumps({"base_model_name_or_path": "../elsewhere"}))

@@ -34,7 +34,7 @@ def options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     parser.add_class_arguments(Config)
     # The method decides the defaults, so the arguments are searched for it before they are parsed.
     given = _checked_file(_value_of("--config", arguments))
-    method = _value_of("--method", arguments) or given.get("method") or METHOD
+    method = str(_value_of("--method", arguments) or given.get("method") or METHOD)
     group = family(method)
     table = yaml.safe_load(_value_of(f"--{group}", arguments) or "{}")
     in_table = table.get("variant") if isinstance(table, dict) else None
