@@ -601,6 +601,14 @@ def _load_classifier(
     return RationaleModel.from_parts(config, wrapped.task, extractor), wrapped.tokenizer
 
 
+def _check_class_weights(path: str, config: RationaleConfig) -> None:
+    """Refuse weights of labels that are anything but a number for each label."""
+    weights = config.class_weights
+    numbers = isinstance(weights, list | tuple) and all(isinstance(weight, int | float) for weight in weights)
+    if weights is not None and not (numbers and len(weights) == len(config.labels)):
+        raise UserError(f"{path}: 'class_weights' in config.json must be a number for each label, or null.")
+
+
 def _load_trained(path: str) -> tuple[RationaleModel, PreTrainedTokenizerBase]:
     """The model and the tokenizer of a system of this library."""
     from transformers import AutoTokenizer
@@ -616,6 +624,7 @@ def _load_trained(path: str) -> tuple[RationaleModel, PreTrainedTokenizerBase]:
                 f"{path}: could not be loaded as a unirex system: {load_problem(error)}"
             ) from error
     check_numbers(path, model.config)
+    _check_class_weights(path, model.config)
     check_complete(path, info)
     check_finite(path, model)
     return model, tokenizer

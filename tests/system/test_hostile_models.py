@@ -90,6 +90,15 @@ def test_a_setting_that_is_no_number_is_refused(folders, kind):
         load(folder)
 
 
+@pytest.mark.parametrize("weights", ["many", [1.0], ["1", "2"], {"neg": 1.0}])
+def test_weights_of_labels_are_numbers(folders, weights):
+    folder, load = folders["system"]
+    path = folder / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"class_weights": weights}))
+    with pytest.raises(UserError, match=r"'class_weights' in config\.json"):
+        load(folder)
+
+
 def test_an_answer_that_is_no_number_is_an_error(folders):
     folder, load = folders["system"]
     path = folder / "config.json"
