@@ -601,8 +601,10 @@ def _load_classifier(
     return RationaleModel.from_parts(config, wrapped.task, extractor), wrapped.tokenizer
 
 
-def _check_class_weights(path: str, config: RationaleConfig) -> None:
-    """Refuse weights of labels that are anything but a number for each label."""
+def _check_types(path: str, config: RationaleConfig) -> None:
+    """Refuse settings that are used only when a text is read, and are of another type than was saved."""
+    if not isinstance(config.max_length, int):
+        raise UserError(f"{path}: 'max_length' in config.json must be a whole number.")
     weights = config.class_weights
     numbers = isinstance(weights, list | tuple) and all(isinstance(weight, int | float) for weight in weights)
     if weights is not None and not (numbers and len(weights) == len(config.labels)):
@@ -624,7 +626,7 @@ def _load_trained(path: str) -> tuple[RationaleModel, PreTrainedTokenizerBase]:
                 f"{path}: could not be loaded as a unirex system: {load_problem(error)}"
             ) from error
     check_numbers(path, model.config)
-    _check_class_weights(path, model.config)
+    _check_types(path, model.config)
     check_complete(path, info)
     check_finite(path, model)
     return model, tokenizer

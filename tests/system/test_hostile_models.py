@@ -90,12 +90,15 @@ def test_a_setting_that_is_no_number_is_refused(folders, kind):
         load(folder)
 
 
-@pytest.mark.parametrize("weights", ["many", [1.0], ["1", "2"], {"neg": 1.0}])
-def test_weights_of_labels_are_numbers(folders, weights):
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("max_length", "x"), ("class_weights", "x"), ("class_weights", [1.0]), ("class_weights", ["1", "2"])],
+)
+def test_a_setting_of_another_type_is_refused(folders, name, value):
     folder, load = folders["system"]
     path = folder / "config.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"class_weights": weights}))
-    with pytest.raises(UserError, match=r"'class_weights' in config\.json"):
+    path.write_text(json.dumps(json.loads(path.read_text()) | {name: value}))
+    with pytest.raises(UserError, match=rf"'{name}' in config\.json must be"):
         load(folder)
 
 
