@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from difflib import get_close_matches
+from functools import cache
 from math import isfinite
 from pathlib import Path
 from typing import Any, Literal
@@ -232,8 +233,7 @@ def merge(base: Mapping[str, Any], diff: Mapping[str, Any]) -> dict[str, Any]:
 
 def build_config(settings: Mapping[str, Any]) -> Config:
     """The configuration with these settings, checked; an unknown key or an invalid value is a `UserError`."""
-    parser = ArgumentParser(exit_on_error=False, allow_abbrev=False)
-    parser.add_class_arguments(Config)
+    parser = _settings_parser()
     check_keys(settings, plain(Config()))
     try:
         namespace = parser.parse_object(_listed(dict(settings)))
@@ -241,6 +241,14 @@ def build_config(settings: Mapping[str, Any]) -> Config:
     except Exception as error:  # jsonargparse raises several kinds
         raise UserError(f"settings: {plain_message(error, parser)}") from error
     return check_values(Config(**vars(config)))
+
+
+@cache
+def _settings_parser() -> ArgumentParser:
+    """A parser of every setting; building it takes longer than using it."""
+    parser = ArgumentParser(exit_on_error=False, allow_abbrev=False)
+    parser.add_class_arguments(Config)
+    return parser
 
 
 def check_keys(settings: Mapping[str, Any], known: Mapping[str, Any], place: str = "") -> None:

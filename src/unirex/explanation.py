@@ -101,11 +101,11 @@ class Explanation:
     """What a system predicts for one text and the words it names as its reasons.
 
     `tokens` are what the system really scored and selected; `words` are those they belong to, by the rules
-    of Unicode (score: the highest of its tokens; selected: any of its tokens); `spans` are the runs of
-    selected words, or of the other `unit` that was asked for. Where the answer is one of several `choices`,
-    it is a letter, and the segments are those of the sequence that won: the last is the chosen text. Where a
-    text gets a set of labels, `label` is a tuple of all that are predicted, and `target` the one that the
-    reasons are for.
+    of Unicode (score: the highest of its tokens; selected: any of its tokens; of a text that was cut, none
+    beyond the tokens); `spans` are the runs of selected words, or of the other `unit` that was asked for.
+    Where the answer is one of several `choices`, it is a letter, and the segments are those of the sequence
+    that won: the last is the chosen text. Where a text gets a set of labels, `label` is a tuple of all that
+    are predicted, and `target` the one that the reasons are for.
     """
 
     segments: tuple[str, ...]
@@ -242,7 +242,7 @@ def explanations(
         rule: how the rationale is chosen.
     """
     label_names, probabilities = cache(label_names), step.labelling.probabilities(step.logits).tolist()
-    predicted = step.labelling.predicted(step.logits)
+    predicted = step.predicted
     targets = step.target.view(len(step.target), -1).tolist()
     scores, chosen, numbers = step.scores.tolist(), selected.tolist(), allowed.tolist()
     errors = step.completeness_errors if _adds_up(step.extractor) else None
@@ -306,7 +306,7 @@ def explanation(
     if rule.unit == "sentence":
         whole, selected = scored_sentences(segments, sequence, scores, allowed=allowed, floor=rule.floor)
     tokens = scored_tokens(segments, sequence, scores, selected)
-    words = scored_words(segments, tokens, rule.words)
+    words = scored_words(segments, tokens, rule.words, cut=encoded.truncated > 0)
     units = _units(rule.unit, words, tokens, whole)
     return Explanation(
         id=example.id,
@@ -365,15 +365,32 @@ def scored_words(
     segments: Sequence[str],
     tokens: Sequence[Word],
     words: Callable[[str], list[CharSpan]] = text_words,
+    *,
+    cut: bool = False,
 ) -> tuple[Word, ...]:
-    """The words of the texts: as important as their most important token, selected if any of them is."""
-    return tuple(
-        word
-        for segment, text in enumerate(segments)
-        for word in _segment_words(
-            text, words(text), [token for token in tokens if token.segment == segment], segment
-        )
-    )
+    """The words of the texts: as important as their most important token, selected if any of them is.
+
+    Of texts that are `cut`, only the words from the first to the last token: the others may be millions.
+    """
+    found: list[Word] = []
+    for segment, text in enumerate(segments):
+        own = [token for token in tokens if token.segment == segment]
+        start, end = _read_part(text, own) if cut else (0, len(text))
+        spans = [(start + first, start + last) for first, last in words(text[start:end])]
+        found += _segment_words(text, spans, own, segment)
+    return tuple(found)
+
+
+def _read_part(text: str, tokens: Sequence[Word]) -> CharSpan:
+    """The part of a text from its first to its last token, extended to blanks on both sides."""
+    if not tokens:
+        return 0, 0
+    start, end = tokens[0].start, tokens[-1].end
+    while start > 0 and not text[start - 1].isspace():
+        start -= 1
+    while end < len(text) and not text[end].isspace():
+        end += 1
+    return start, end
 
 
 def _segment_words(

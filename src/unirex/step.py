@@ -10,7 +10,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from unirex.data.example import AnswerNumbers
 from unirex.encoding.batch import Batch
+from unirex.errors import UserError
 from unirex.models.labelling import Labelling
 from unirex.models.task import Pass
 from unirex.perturb import Perturber
@@ -196,6 +198,18 @@ class Step:
     def labelling(self) -> Labelling:
         """What logits mean: one label for each text, or a set of them."""
         return self.full.task.labelling
+
+    @property
+    def predicted(self) -> list[AnswerNumbers]:  # [B]
+        """The numbers of the labels that are predicted.
+
+        Finite weights can lead to logits that are not, if they or numbers in the configuration are far off.
+        """
+        if not self.logits.isfinite().all():
+            raise UserError(
+                "the model answers with NaN or infinity: its weights or its config.json are damaged."
+            )
+        return self.labelling.predicted(self.logits)
 
 
 @dataclass(frozen=True)

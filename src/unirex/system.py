@@ -41,7 +41,15 @@ from unirex.extractors.token_scores import check_dial
 from unirex.files import Advance, Progress, check_sums, new_draft, write_sums
 from unirex.modeling import RationaleConfig, RationaleModel
 from unirex.models.classifier import Classifier
-from unirex.models.encoders import SAFE, check_complete, check_files, check_finite, quiet_transformers
+from unirex.models.encoders import (
+    SAFE,
+    check_complete,
+    check_files,
+    check_finite,
+    check_numbers,
+    load_problem,
+    quiet_transformers,
+)
 from unirex.models.labelling import LabelSet
 from unirex.models.saved import check_saved, saved_kind
 from unirex.models.wrapping import wrap_classifier
@@ -330,7 +338,7 @@ class System:
 
         def answer(_: Sequence[Example], encoded: Sequence[Encoded], batch: Batch) -> Iterator[Any]:
             step = self.model.step(batch, budgets=budgets, views=("kept",))
-            numbers, rows = step.labelling.predicted(step.logits), step.labelling.probabilities(step.logits)
+            numbers, rows = step.predicted, step.labelling.probabilities(step.logits)
             for found, row, item in zip(numbers, rows.cpu().numpy(), encoded, strict=True):
                 labels = self.label_names(len(item.sequences))
                 yield numbered_answer(found, labels), row[: len(labels)]
@@ -585,9 +593,7 @@ def _repeated(numbers: Sequence[int], batch: Batch) -> Tensor:
 
 def predicted_targets(step: Step) -> list[Tensor]:
     """The labels [B] to explain, from the most probable one of each text to as many as a text has at most."""
-    most = max(
-        len(numbers) if isinstance(numbers, tuple) else 1 for numbers in step.labelling.predicted(step.logits)
-    )
+    most = max(len(numbers) if isinstance(numbers, tuple) else 1 for numbers in step.predicted)
     return list(step.logits.argsort(-1, descending=True)[:, : max(most, 1)].unbind(1))
 
 
@@ -611,6 +617,16 @@ def _load_classifier(
     return RationaleModel.from_parts(config, wrapped.task, extractor), wrapped.tokenizer
 
 
+def _check_types(path: str, config: RationaleConfig) -> None:
+    """Refuse settings that are used only when a text is read, and are of another type than was saved."""
+    if not isinstance(config.max_length, int):
+        raise UserError(f"{path}: 'max_length' in config.json must be a whole number.")
+    weights = config.class_weights
+    numbers = isinstance(weights, list | tuple) and all(isinstance(weight, int | float) for weight in weights)
+    if weights is not None and not (numbers and len(weights) == len(config.labels)):
+        raise UserError(f"{path}: 'class_weights' in config.json must be a number for each label, or null.")
+
+
 def _load_trained(path: str) -> tuple[RationaleModel, PreTrainedTokenizerBase]:
     """The model and the tokenizer of a system of this library."""
     from transformers import AutoTokenizer
@@ -622,7 +638,11 @@ def _load_trained(path: str) -> tuple[RationaleModel, PreTrainedTokenizerBase]:
             model, info = RationaleModel.from_pretrained(path, use_safetensors=True, output_loading_info=True)
             tokenizer = AutoTokenizer.from_pretrained(path, **SAFE)
         except Exception as error:  # whatever a damaged file leads to; tokenizers raises no other kind
-            raise UserError(f"{path}: could not be loaded as a unirex system: {one_line(error)}") from error
+            raise UserError(
+                f"{path}: could not be loaded as a unirex system: {load_problem(error)}"
+            ) from error
+    check_numbers(path, model.config)
+    _check_types(path, model.config)
     check_complete(path, info)
     check_finite(path, model)
     return model, tokenizer

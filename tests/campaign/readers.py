@@ -66,10 +66,26 @@ def _checked_and_converted(path: Path, options: dict[str, Any], folder: Path, ch
     assert code in (0, 1, 2), code
     if code:
         return ""
+    data = _loaded(path, options)
     target = folder / f"target{chance.choice(TARGETS)}"
+    if target.suffix == ".json" and not _fits_tasks(data):
+        assert called("data", "convert", source[0], str(target), *source[1:]) == 2
+        return ", refused as tasks"
     assert called("data", "convert", source[0], str(target), *source[1:]) == 0
-    _check_equal(path, options, target)
+    _check_equal(data, target)
     return ", converted"
+
+
+def _loaded(path: Path, options: dict[str, Any]) -> Any:
+    from unirex.data import load_dataset
+
+    return load_dataset(options.get("name", path), **({"root": path} if "name" in options else {}))
+
+
+def _fits_tasks(data: Any) -> bool:
+    """Whether Label Studio can show all examples: one label each, and no choices of their own."""
+    examples = [example for part in data.values() for example in part]
+    return all(example.choices is None and not isinstance(example.label, tuple) for example in examples)
 
 
 def called(*arguments: str) -> int:
@@ -94,12 +110,10 @@ def captured(*arguments: str) -> tuple[int, str, str]:
     return code, out.getvalue(), err.getvalue()
 
 
-def _check_equal(path: Path, options: dict[str, Any], target: Path) -> None:
+def _check_equal(data: Any, target: Path) -> None:
     from unirex.data import load_dataset
     from unirex.data.convert import text_columns
 
-    root = {"root": path} if "name" in options else {}
-    data = load_dataset(options.get("name", path), **root)
     columns = text_columns(data)
     found = load_dataset(target, columns={"text": ",".join(columns)} if len(columns) > 1 else None)
     loose = target.suffix in (".csv", ".tsv", ".json")  # which have no types for labels
@@ -174,7 +188,9 @@ def _table(ending: str) -> Callable[[Path, random.Random], Written]:
         from unirex.data.convert import convert
 
         if chance.random() < 0.3:
-            data = chance.choice((planted.planted_segments, planted.planted_choices))(sizes=(12, 4, 4))
+            made = chance.choice((planted.planted_segments, planted.planted_choices))
+            # Tasks of Label Studio have no choices of their own.
+            data = (planted.planted_segments if ending == ".json" else made)(sizes=(12, 4, 4))
         else:
             data = planted.planted((12, 4, 4), seed=chance.randrange(1000))
         plain = ending.removesuffix(".gz")

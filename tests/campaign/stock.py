@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 HEAVY = (
     "unirex.cli",
@@ -21,6 +24,7 @@ HEAVY = (
     "unirex.system",
     "unirex.training.train",
     "lightning.pytorch.strategies",
+    "pandas",
     "pyarrow.parquet",
     "tokenizers",
     "torch.distributed",
@@ -36,6 +40,23 @@ def import_everything() -> None:
     """Import what cases need, so that the processes they are forked into need not."""
     for name in HEAVY:
         import_module(name)
+    with suppress(ImportError):
+        import_module("openpyxl")
+
+
+def rehearse(stock: Path) -> None:
+    """Do once what many cases do: their processes find modules loaded and caches filled."""
+    from campaign.readers import captured
+
+    data, system = str(stock / "data.jsonl"), str(stock / "system")
+    with TemporaryDirectory() as place:
+        captured("data", "check", data)
+        captured("data", "convert", data, f"{place}/data.parquet")
+        captured("train", "--data", data)  # stops, as --out is missing
+        captured("explain", system, "--data", data, "--html", f"{place}/page.html")
+        captured("evaluate", system, "--data", data, "--draws", "1", "--out", f"{place}/evaluation")
+    gc.collect()
+    gc.freeze()  # or every process would go through all objects there are, and copy them
 
 
 def make_stock(folder: Path) -> int:

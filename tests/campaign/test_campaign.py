@@ -3,11 +3,12 @@
 import os
 
 import pytest
+import torch
 
 from campaign.runner import FAILED, Campaign
 from campaign.stock import import_everything
 
-CASES = {"readers": 12, "settings": 8, "models": 8, "texts": 2, "weights": 2, "kills": 3} | {
+CASES = {"readers": 40, "settings": 8, "models": 24, "texts": 2, "weights": 2, "kills": 3} | {
     "sharing": 1,
     "full_disk": 2,
     "processes": 1,
@@ -16,11 +17,15 @@ CASES = {"readers": 12, "settings": 8, "models": 8, "texts": 2, "weights": 2, "k
 
 @pytest.fixture(scope="module")
 def campaign(tmp_path_factory):
-    os.environ["TOKENIZERS_PARALLELISM"] = "false"  # as processes are forked
+    # Threads of this process would be missing in those that are forked from it.
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
     import_everything()
     made = Campaign(tmp_path_factory.mktemp("campaign"), seed=0, kinds=list(CASES))
     made.prepare()
-    return made
+    yield made
+    torch.set_num_threads(threads)
 
 
 @pytest.mark.parametrize("kind", CASES)

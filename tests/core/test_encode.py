@@ -3,12 +3,14 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tokenizers import normalizers
 from transformers import PreTrainedTokenizerFast
 
 import tiny
 from unirex import evaluate
 from unirex.data.example import Example
 from unirex.data.rationales import text_spans
+from unirex.encoding import tokenise
 from unirex.encoding.batch import collate
 from unirex.encoding.encode import TextEncoder
 from unirex.errors import UserError
@@ -170,6 +172,43 @@ def test_what_is_cut_is_counted(kind, texts, limit):
     assert whole.truncated == 0
     assert cut.length <= limit
     assert cut.truncated + (~cut.sequences[0].special).sum() == content
+
+
+LONG_TEXTS = st.lists(st.sampled_from((*WILD, "film", "a 2")), min_size=20, max_size=60).map(" ".join)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=40)
+@given(text=LONG_TEXTS)
+def test_a_text_in_parts_has_the_tokens_of_the_whole(kind, text):
+    whole = made(kind).pieces([text])[text]
+    with pytest.MonkeyPatch.context() as patch:
+        cut_early(patch)
+        parts = made(kind).pieces(["a", text, "film"])[text]
+    assert parts.text == text and parts.same_tokens(whole)
+
+
+def test_a_long_text_is_cut_only_where_that_changes_no_token(monkeypatch):
+    text, prefixed = "a gorgeous film " * 20, tiny.tokenizer("unigram")
+    prefixed.backend_tokenizer.normalizer = normalizers.Prepend("x")  # to every part
+    sizes, tokenised = [], tokenise._tokenised
+    cut_early(monkeypatch)
+    monkeypatch.setattr(
+        tokenise,
+        "_tokenised",
+        lambda tokenizer, parts: (
+            sizes.append(sum(end - start for _, start, end in parts)) or tokenised(tokenizer, parts)
+        ),
+    )
+    made("wordpiece").pieces([text, "a"])
+    assert max(sizes) < 120  # parts of 40 in groups of more than 50
+    TextEncoder(prefixed, 400).pieces([text])
+    assert sizes[-1] == len(text)
+
+
+def cut_early(patch):
+    for name, size in (("PART", 40), ("SEAM", 25), ("AT_ONCE", 50)):
+        patch.setattr(tokenise, name, size)
 
 
 def test_a_limit_without_room_for_a_text_is_refused():

@@ -9,6 +9,8 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from safetensors import safe_open
+from safetensors.torch import save_file
 
 from unirex.errors import UserError
 from unirex.files import DRAFT, LOCK, check_sums, locked, new_draft, replace_file, write_file, write_sums
@@ -68,6 +70,19 @@ def test_what_would_need_pickle_is_refused(tmp_path):
     with pytest.raises(TypeError, match="cannot hold set without pickle"):
         save_state(tmp_path / "state.safetensors", {"a": {1, 2}})
     assert not list(tmp_path.iterdir())
+
+
+def test_equal_states_are_equal_bytes_and_older_files_are_read(tmp_path):
+    state = {"a": torch.arange(3), "b": [1, "x"]}
+    path, files = tmp_path / "state.safetensors", set()
+    for _ in range(8):
+        save_state(path, state)
+        files.add(path.read_bytes())
+    assert len(files) == 1
+    with safe_open(path, framework="pt") as file:
+        saved, tensors = json.loads(file.metadata()["state"]), {"0": file.get_tensor("0")}
+    save_file(tensors, path, {"state": json.dumps(saved["state"]), "sha256": saved["sha256"]})
+    assert load_state(path)["b"] == [1, "x"] and load_state(path)["a"].equal(state["a"])
 
 
 class Bomb:

@@ -93,6 +93,13 @@ def test_mistakes_name_the_file(tmp_path, name, content, message):
         read_records(path)
 
 
+@pytest.mark.parametrize("name", ["data.json.gz", "data.jsonl.gz", "data.csv.gz"])
+def test_damage_inside_a_compressed_file_is_an_error_in_a_line(tmp_path, name):
+    (tmp_path / name).write_bytes(CUT[:10] + b"\xff" * 20)  # a sound header
+    with pytest.raises(UserError, match=f"{name}: cannot be read: .*invalid block type"):
+        load_dataset(tmp_path / name)
+
+
 def test_a_spreadsheet_is_its_first_sheet(tmp_path, monkeypatch):
     cells = [("text", "label", None), (None, None, None), *((row["text"], row["label"], 7) for row in ROWS)]
     sheet = SimpleNamespace(iter_rows=lambda values_only: iter(cells))

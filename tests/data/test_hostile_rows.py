@@ -6,6 +6,7 @@ import pytest
 from data_files import write_rows
 
 from commands import fails
+from unirex.cli import main
 from unirex.config import build_config
 from unirex.data.formats.table import read_records
 from unirex.errors import UserError
@@ -36,6 +37,16 @@ def test_a_name_twice_in_a_json_file(tmp_path):
         list(read_records(path))
 
 
+def test_labels_of_two_kinds_are_a_problem_to_be_listed(tmp_path, capsys):
+    task = '{{"text": "fine {0}", "label": {1}, "_input_hash": {0}, "_task_hash": {0}, "answer": "accept"}}'
+    labels = ['"a"', '"b"', "true"] * 4
+    path = write_rows(
+        tmp_path / "x.jsonl", [task.format(number, label) for number, label in enumerate(labels)]
+    )
+    assert main(["data", "check", str(path)]) == 1
+    assert "x.jsonl:3" in capsys.readouterr().out
+
+
 def test_a_pipe_is_refused_and_does_not_hang(tmp_path, capsys):
     os.mkfifo(tmp_path / "x.jsonl")
     assert "is a pipe" in fails(capsys, "data", "stats", tmp_path / "x.jsonl")
@@ -52,6 +63,14 @@ def test_control_characters_of_data_do_not_reach_the_terminal(tmp_path, capsys):
 def test_a_block_of_settings_is_a_table(tmp_path, table, value):
     with pytest.raises(UserError, match=f"setting '{table}' is a table of settings"):
         build_config({table: value})
+
+
+def test_a_method_that_is_no_text_is_unknown(tmp_path, capsys):
+    (tmp_path / "mine.yaml").write_text("method: .nan\n")
+    said = fails(
+        capsys, "train", "--config", tmp_path / "mine.yaml", "--data", "demo", "--out", tmp_path / "run"
+    )
+    assert "unknown method 'nan'" in said
 
 
 def test_the_file_with_a_wrong_block_is_named(tmp_path, capsys):

@@ -113,8 +113,8 @@ def test_progress_is_told_by_the_batch(systems):
 
 def test_what_does_not_fit_is_counted(systems):
     told = systems("bert", max_length=12).explain("film " * 50)
-    assert told.truncated > 0
-    assert len([word for word in told.words if word.score]) < 50 and len(told.words) == 50
+    assert told.truncated == 40  # 10 fit beside [CLS] and [SEP]
+    assert [(word.start, word.text) for word in told.words] == [(5 * at, "film") for at in range(10)]
 
 
 @pytest.mark.parametrize("labels", [(False, True), (0, 1, 2), ("no", "yes"), (0.5, 1.5)])

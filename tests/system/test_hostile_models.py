@@ -61,8 +61,8 @@ def test_code_beside_a_model_is_neither_run_nor_asked_about(folders, kind, model
     try:
         load(folder)
         load_pretrained(str(folder), kind="tokenizer")
-    except UserError:
-        pass  # refused, or loaded as what it says without its code
+    except UserError as error:  # refused, or loaded as what it says without its code
+        assert "trust_remote_code" not in str(error)
     assert not list(folder.rglob("ran"))
     assert "trust" not in capsys.readouterr().out
 
@@ -77,6 +77,43 @@ def test_weights_that_are_no_numbers_are_refused(folders, kind, value):
     save_file(weights, folder / "model.safetensors", {"format": "pt"})
     with pytest.raises(UserError, match=r"not finite .* diverged"):
         load(folder)
+
+
+@pytest.mark.parametrize("kind", ["encoder", "system"])
+def test_a_setting_that_is_no_number_is_refused(folders, kind):
+    folder, load = folders[kind]
+    path = folder / "config.json"
+    saved = json.loads(path.read_text())
+    (saved if kind == "encoder" else saved["encoder"])["hidden_dropout_prob"] = float("nan")
+    path.write_text(json.dumps(saved))
+    with pytest.raises(UserError, match=r"'hidden_dropout_prob' in config\.json is NaN"):
+        load(folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("max_length", "x"), ("class_weights", "x"), ("class_weights", [1.0]), ("class_weights", ["1", "2"])],
+)
+def test_a_setting_of_another_type_is_refused(folders, name, value):
+    folder, load = folders["system"]
+    path = folder / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {name: value}))
+    with pytest.raises(UserError, match=rf"'{name}' in config\.json must be"):
+        load(folder)
+
+
+def test_an_answer_that_is_no_number_is_an_error(folders):
+    folder, load = folders["system"]
+    path = folder / "config.json"
+    saved = json.loads(path.read_text())
+    saved["encoder"]["layer_norm_eps"] = -1e9  # finite, but its root is not
+    path.write_text(json.dumps(saved))
+    system = load(folder)
+    for answer in (system.explain, system.predict):
+        with pytest.raises(UserError, match="answers with NaN"):
+            answer("a film")
+    with pytest.raises(UserError, match="answers with NaN"):
+        unirex.evaluate(system, [unirex.Example("0", ("a film",), system.labels[0])])
 
 
 def test_an_adapter_is_not_followed_to_another_model(folders):

@@ -14,12 +14,20 @@ import tiny
 from unirex.data.example import Example
 from unirex.encoding.batch import Encoded, Tokens
 from unirex.errors import UserError
-from unirex.explanation import RationaleRule, explanation
+from unirex.explanation import RationaleRule, Word, explanation, scored_words
 from unirex.objectives import Objectives, Plausibility
 from unirex.report import explanation_page, print_explanation
 from unirex.system import System
 
 TEXT = "A dull start. The end is good, very good. Nothing more."
+
+
+def test_words_of_a_cut_text_end_where_its_tokens_do():
+    text = "Well, it's a good-natured film, and more."
+    tokens = (Word(11, 12, "a", 0.1, False), Word(13, 17, "good", 0.5, True))
+    words = scored_words((text, "unread"), tokens, cut=True)
+    assert [word.text for word in words] == ["a", "good", "-", "natured"]
+    assert set(words) < set(scored_words((text, "unread"), tokens))
 
 
 def told(text, scores, **rule):

@@ -79,7 +79,7 @@ def parse(arguments: Sequence[str]) -> Namespace:
         return parser.parse_args(arguments)
     except argparse.ArgumentError as error:
         called = called_parser(parser, arguments)
-        raise UserError(plain_message(error, called, arguments, known_options(arguments))) from error
+        raise UserError(plain_message(error, called, arguments, known_options(arguments, parser))) from error
 
 
 def build_parser(arguments: Sequence[str] = ()) -> ArgumentParser:
@@ -96,9 +96,12 @@ def build_parser(arguments: Sequence[str] = ()) -> ArgumentParser:
     return parser
 
 
-def known_options(arguments: Sequence[str]) -> list[str]:
-    """Names of the options of the command that is called; of `train` if none is."""
+def known_options(arguments: Sequence[str], parser: ArgumentParser | None = None) -> list[str]:
+    """Names of the options of the command that is called; of `train` if none is.
+
+    `parser` is that of the arguments, where it is built already: that of `train` takes a while.
+    """
     if called_command(COMMANDS, arguments) is None:
-        arguments = ["train"]
-    actions = called_parser(build_parser(arguments), arguments)._actions
+        arguments, parser = ["train"], None
+    actions = called_parser(parser or build_parser(arguments), arguments)._actions
     return [option.lstrip("-") for action in actions for option in action.option_strings]

@@ -35,7 +35,7 @@ def options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     parser.add_class_arguments(Config)
     # Method and preset decide the defaults, so the arguments are searched for them before they are parsed.
     given = _checked_file(_value_of("--config", arguments))
-    method = _value_of("--method", arguments) or given.get("method") or METHOD
+    method = str(_value_of("--method", arguments) or given.get("method") or METHOD)
     chosen = chosen_preset(given, _value_of("--preset", arguments))
     dataset = dataset_name(_value_of("--data", arguments) or given.get("data"))
     user = merge(given, _deciding_settings(method, given, arguments))

@@ -57,7 +57,8 @@ def label_set(labels: Iterable[Label]) -> tuple[Label, ...]:
     >>> label_set(["toxic", "insult", "toxic"])
     ('insult', 'toxic')
     """
-    return tuple(sorted(set(labels)))  # all of one kind, so comparable
+    # Text and numbers are both there only while the problems of data are collected.
+    return tuple(sorted(set(labels), key=lambda label: (isinstance(label, str), label)))
 
 
 def numbered_answer(numbers: AnswerNumbers, labels: Sequence[Label]) -> Answer:

@@ -27,6 +27,7 @@ log = logging.getLogger(__name__)
 FALLBACK = "cp1252"  # of texts that are no UTF-8
 
 Item = TypeVar("Item")
+DAMAGED = (ValueError, RecursionError, OSError, EOFError, zlib.error)  # what reading a damaged file raises
 TableRow = Mapping[str, object]  # values by column name
 PlacedRow = tuple[str, dict[str, object]]  # where the row is ("file:line" or "file: row N"), its values
 

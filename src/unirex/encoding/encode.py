@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from unirex.data.example import Example, Label, Layout, answer_labels, choice_labels
 from unirex.encoding.batch import Encoded, Tokens
 from unirex.encoding.sequence import POLICIES, TRUNCATIONS, Assembly, Frame, Piece, head, share_out
+from unirex.encoding.tokenise import tokenise
 from unirex.errors import UserError, unknown
 
 if TYPE_CHECKING:
@@ -85,19 +86,7 @@ class TextEncoder:
 
     def pieces(self, texts: Iterable[str]) -> dict[str, Piece]:
         """The tokens of each distinct text: a document that many questions share is tokenised once."""
-        distinct = list(dict.fromkeys(texts))
-        if not distinct:
-            return {}
-        tokenised = self.tokenizer(
-            distinct,
-            add_special_tokens=False,
-            return_attention_mask=False,
-            return_token_type_ids=False,
-            split_special_tokens=True,  # "[SEP]" in a user's text is text
-            verbose=False,  # no warning about long texts: they are truncated below
-        )
-        encodings = tokenised.encodings or []
-        return {text: Piece.of(text, encoding) for text, encoding in zip(distinct, encodings, strict=True)}
+        return tokenise(self.tokenizer, texts)
 
     def _encoded(self, example: Example, pieces: dict[str, Piece]) -> Encoded:
         # One sequence for each choice, with the choice as its last segment; else one sequence.

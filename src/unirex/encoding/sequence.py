@@ -93,6 +93,22 @@ class Piece:
         offsets = np.fromiter(chain.from_iterable(encoding.offsets), dtype=np.int32, count=2 * len(ids))
         return cls(text, ids, offsets.reshape(-1, 2))
 
+    @classmethod
+    def joined(cls, text: str, parts: Sequence[Piece]) -> Piece:
+        """A text whose parts were cut into tokens one by one."""
+        if len(parts) == 1:
+            return cls(text, parts[0].ids, parts[0].offsets)
+        ids, offsets = [part.ids for part in parts], [part.offsets for part in parts]
+        return cls(text, np.concatenate(ids), np.concatenate(offsets))
+
+    def moved(self, characters: int) -> Piece:
+        """The same tokens where they are in a text that has so many characters before this one."""
+        return Piece(self.text, self.ids, self.offsets + np.int32(characters)) if characters else self
+
+    def same_tokens(self, other: Piece) -> bool:
+        """Whether both have the same tokens of the same characters."""
+        return np.array_equal(self.ids, other.ids) and np.array_equal(self.offsets, other.offsets)
+
     def __len__(self) -> int:
         return len(self.ids)
 

@@ -84,7 +84,7 @@ def batch_records(
     views = zip(*(batch_views(step, perturber) for perturber in perturbers), strict=True)
     probes = probe(step, protocol.probes, examples, encoded) if protocol.probes else None
     draws = batch_draws(step, examples, encoded, protocol, known=probes)
-    predicted, targets = step.labelling.predicted(step.logits), step.target.tolist()
+    predicted, targets = step.predicted, step.target.tolist()
     answered = _nested_probabilities(step, step.logits[None])
     errors = step.completeness_errors
     deltas = None if errors is None else errors.double().tolist()

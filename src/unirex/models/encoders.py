@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -77,6 +78,7 @@ def _minilm_folder() -> Path:
 def load_encoder(name: str, *, pooler: bool) -> PreTrainedModel:
     """The pretrained encoder in single precision; without `pooler`, that layer is left out if possible."""
     config = load_pretrained(name, kind="config")
+    check_numbers(f"encoder '{name}'", config)
     if config.model_type == "unirex":
         raise UserError(f"encoder '{name}' is a trained unirex system; give the encoder it was made from.")
     options = pooler_option(config, pooler=pooler)
@@ -103,9 +105,28 @@ def load_pretrained(name: str, *, kind: str = "model", **options: Any) -> Any:
             return loader.from_pretrained(source.place, **options, **SAFE)
     except Exception as error:  # whatever a damaged file leads to; tokenizers raises no other kind
         raise UserError(
-            f"encoder '{name}' could not be loaded: {one_line(error)} "
+            f"encoder '{name}' could not be loaded: {load_problem(error)} "
             f"(known here: {', '.join(ENCODERS)}; or a folder, or a Hub id)"
         ) from error
+
+
+def load_problem(error: Exception) -> str:
+    """What is wrong with a model that a library could not load, without its advice to run foreign code."""
+    if "trust_remote_code" in str(error):
+        return "it needs code that comes with it, which is never run"
+    return one_line(error)
+
+
+def check_numbers(place: str, config: Any) -> None:
+    """Refuse a configuration that holds NaN, which is noticed only when the model runs."""
+
+    def check(name: str, value: Any) -> None:
+        for key, inner in value.items() if isinstance(value, dict) else ():
+            check(key, inner)
+        if isinstance(value, float) and isnan(value):
+            raise UserError(f"{place}: '{name}' in config.json is NaN; give a number.")
+
+    check("", config.to_dict())
 
 
 def new_encoder(config: Any, *, pooler: bool) -> Any:

@@ -15,7 +15,15 @@ from unirex.encoding.encode import TextEncoder
 from unirex.encoding.sequence import Frame
 from unirex.errors import UserError, one_line
 from unirex.models.classifier import Classifier
-from unirex.models.encoders import SAFE, align_weights, check_files, check_finite, quiet_transformers
+from unirex.models.encoders import (
+    SAFE,
+    align_weights,
+    check_files,
+    check_finite,
+    check_numbers,
+    load_problem,
+    quiet_transformers,
+)
 from unirex.models.labelling import build_labelling
 from unirex.models.task import longest_input
 
@@ -72,7 +80,9 @@ def load_classifier(place: str) -> tuple[Any, Any]:
 
     with quiet_transformers():
         try:
-            check_task(place, AutoConfig.from_pretrained(place, **SAFE))
+            config = AutoConfig.from_pretrained(place, **SAFE)
+            check_numbers(place, config)
+            check_task(place, config)
             check_files(place)
             load: Any = AutoModelForSequenceClassification.from_pretrained
             model, info = load(place, use_safetensors=True, **COMPLETE, **SAFE)
@@ -80,7 +90,7 @@ def load_classifier(place: str) -> tuple[Any, Any]:
         except UserError:
             raise
         except Exception as error:  # whatever a damaged file leads to; tokenizers raises no other kind
-            raise UserError(f"{place}: could not be loaded as a classifier: {one_line(error)}") from error
+            raise UserError(f"{place}: could not be loaded as a classifier: {load_problem(error)}") from error
     wrong = sorted([*info["missing_keys"], *(name for name, *_shapes in info["mismatched_keys"])])
     if wrong:
         raise UserError(f"{place}: weights are missing or misshapen and would be random: '{wrong[0]}'.")

@@ -37,7 +37,8 @@ def save_state(path: Path, state: Mapping[str, Any]) -> None:
     """Save a nested structure of tensors and plain values as one safetensors file."""
     tensors: dict[str, Any] = {}
     plain = _without_tensors(state, tensors)
-    metadata = {"state": json.dumps(plain), "sha256": _digest(tensors)}
+    # One entry, as safetensors writes several in random order: equal states are equal bytes.
+    metadata = {"state": json.dumps({"sha256": _digest(tensors), "state": plain})}
 
     def write(draft: Path) -> None:
         try:
@@ -54,10 +55,14 @@ def load_state(path: Path) -> dict[str, Any]:
         with safe_open(str(path), framework="pt") as file:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
             metadata = file.metadata() or {}
-        state = _with_tensors(json.loads(metadata["state"]), tensors)
+        saved = json.loads(metadata["state"])
+        if "sha256" in metadata:  # older checkpoints: an entry of its own
+            saved = {"sha256": metadata["sha256"], "state": saved}
+        state = _with_tensors(saved["state"], tensors)
+        damaged = saved["sha256"] != _digest(tensors)
     except (SafetensorError, OSError, LookupError, ValueError, TypeError, RecursionError) as error:
         raise UserError(f"{path}: not a checkpoint of this library ({one_line(error)}).") from error
-    if metadata.get("sha256") != _digest(tensors):
+    if damaged:
         raise UserError(f"{path}: damaged; its content is not what was written.")
     return state
 

@@ -23,7 +23,7 @@ from typing import Any
 
 from unirex.data.annotators import AnnotatorAnswer, agree, check_aggregation
 from unirex.data.example import SPLIT_NAMES, CharSpan, DatasetInfo, Example, Splits
-from unirex.data.rows import open_bytes, read_json
+from unirex.data.rows import DAMAGED, open_bytes, read_json
 from unirex.data.split import split_name, stratified_split
 from unirex.data.validate import (
     at,
@@ -73,7 +73,7 @@ def is_published(path: Path) -> bool:
     posts = sources(path)[0]
     if file_kind(posts) != ".json":
         return False
-    with suppress(ValueError, RecursionError, OSError, EOFError), open_bytes(posts) as file:
+    with suppress(*DAMAGED), open_bytes(posts) as file:
         found = json.loads(file.read())
         first = next(iter(found.values())) if isinstance(found, dict) and found else None
         return isinstance(first, dict) and {"annotators", "post_tokens"} <= first.keys()

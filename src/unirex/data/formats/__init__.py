@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any, Literal
 
 from unirex.data.formats.table import Columns
-from unirex.data.rows import open_bytes
+from unirex.data.rows import DAMAGED, open_bytes
 from unirex.data.validate import check_options, exists, file_kind, option_names
 from unirex.errors import unknown
 
@@ -80,7 +80,7 @@ def non_default(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def _is_array_of_rows(path: Path) -> bool:
     """Whether a JSON file is an array of plain rows, not of tasks of Label Studio."""
-    with suppress(ValueError, RecursionError, OSError, EOFError), open_bytes(path) as file:
+    with suppress(*DAMAGED), open_bytes(path) as file:
         found = json.loads(file.read())
         if isinstance(found, list) and found and isinstance(found[0], dict):
             return not found[0].keys() & {"data", "annotations", "completions", "predictions"}
@@ -89,7 +89,7 @@ def _is_array_of_rows(path: Path) -> bool:
 
 def _format_of_lines(path: Path) -> str:
     # Mistakes are left for the reader to report.
-    with suppress(ValueError, RecursionError, OSError, EOFError), open_bytes(path) as file:
+    with suppress(*DAMAGED), open_bytes(path) as file:
         lines = (line for line in file if line.strip())
         for number, line in enumerate(islice(lines, DETECTION_ROWS)):
             row = json.loads(line)
