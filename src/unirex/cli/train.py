@@ -42,7 +42,7 @@ def options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     if variant:
         check_variant(method, given, {group: {"variant": variant}})
     diff = method_diff(method, {group: {"variant": variant}} if variant else given)
-    extractor = _value_of("--extractor", arguments) or given.get("extractor", diff["extractor"])
+    extractor = str(_value_of("--extractor", arguments) or given.get("extractor", diff["extractor"]))
     if diff["extractor"] != extractor_name(extractor):
         diff.pop("extractor_options", None)  # `resolve` keeps those the other extractor knows
     parser.set_defaults(flat(diff, keep=("extractor_options",)))
