@@ -65,12 +65,13 @@ def test_a_block_of_settings_is_a_table(tmp_path, table, value):
         build_config({table: value})
 
 
-def test_a_method_that_is_no_text_is_unknown(tmp_path, capsys):
-    (tmp_path / "mine.yaml").write_text("method: .nan\n")
-    said = fails(
-        capsys, "train", "--config", tmp_path / "mine.yaml", "--data", "demo", "--out", tmp_path / "run"
-    )
-    assert "unknown method 'nan'" in said
+@pytest.mark.parametrize(
+    ("setting", "said"), [("method: .nan", "unknown method 'nan'"), ("extractor: {}", "extractor")]
+)
+def test_a_name_that_is_no_text_is_an_error_in_a_line(tmp_path, capsys, setting, said):
+    path = tmp_path / "mine.yaml"
+    path.write_text(f"{setting}\n")
+    assert said in fails(capsys, "train", "--config", path, "--data", "demo", "--out", tmp_path / "run")
 
 
 def test_the_file_with_a_wrong_block_is_named(tmp_path, capsys):

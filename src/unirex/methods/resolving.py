@@ -44,7 +44,7 @@ def resolve(
     check_variant(method, file, settings)
     user = merge(file, settings)
     if "extractor" in user:
-        user["extractor"] = extractor_name(user["extractor"])
+        user["extractor"] = extractor_name(str(user["extractor"]))
     base = base_settings(method, chosen, user, dataset=dataset)
     return build_config(merge(base, user))
 
@@ -55,7 +55,7 @@ def base_settings(
     """What the user's settings are merged into: the method in their variant, then the preset."""
     from_preset = chosen.settings(method, dataset, user=user)
     diff = method_diff(method, merge(from_preset, user))
-    extractor = extractor_name(user.get("extractor", diff["extractor"]))
+    extractor = extractor_name(str(user.get("extractor", diff["extractor"])))
     if extractor != diff["extractor"]:  # it may not have all the options of the method's own
         diff["extractor_options"] = known_options(extractor, diff.get("extractor_options", {}))
     return merge(diff, from_preset)
