@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import random
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -218,9 +219,11 @@ class Rounds:
             return {}
         found = {}
         for number, key in enumerate(self.search.objectives):
-            shares = self.optuna.importance.get_param_importances(
-                self.study, target=lambda trial, number=number: trial.values[number]
-            )
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", message="PedAnovaImportanceEvaluator")  # of the sign
+                shares = self.optuna.importance.get_param_importances(  # asks for low targets
+                    self.study, target=lambda trial, number=number: -trial.values[number]
+                )
             found[key] = {name: float(shares[name]) for name in self.search.space if name in shares}
         return found
 

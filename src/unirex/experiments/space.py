@@ -62,7 +62,7 @@ Space = Mapping[str, Choice | Range]  # by the dotted name of a setting
 def read_space(
     path: str | None, method: str, settings: Settings, *, preset: str, dataset: str
 ) -> dict[str, Choice | Range]:
-    """The space in a file, or the default one for a method; every value is checked with the method.
+    """The space in a file, whose values are checked with the method; or the default one for the method.
 
     Args:
         path: a YAML file; None: the weights of the paper.
@@ -88,7 +88,7 @@ def read_space(
             f"{place}: has nothing to search for {method}; give a file of settings with --search, such as "
             "`training.learning_rate: {low: 1.0e-5, high: 1.0e-3, log: true}`."
         )
-    for name, value in _measured_and_trained(space, place):
+    for name, value in _measured_and_trained(space, place) if path else ():
         try:
             resolve(method, None, merge(settings, nested({name: value})), **usual)
         except UserError as error:
