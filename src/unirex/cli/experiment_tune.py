@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 def options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     """What is searched, and how."""
+    from unirex.experiments.search import MARGIN
+
     add = parser.add_argument
     add("--method", type=str, default="slm-fpo", help="what every trial trains")
     add("--data", type=str, help="a dataset name, a file or a folder; measured on its dev split")
@@ -29,7 +31,7 @@ def options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     add("--sampler", type=str, default="nsga2", help="nsga2, tpe, or grid: every point once")
     add("--objective", type=str, default="pareto", help="choose from the front (pareto) or all trials (cnrg)")
     add("--prune", action="store_true", help="give up trials that perform badly after a short training")
-    add("--margin", type=float, default=0.05, help="of --prune: performance below the best short training")
+    add("--margin", type=float, default=MARGIN, help="of --prune: performance below the best short training")
     add("--storage", type=str, help="an Optuna URL for several machines (default: a journal in --out)")
     add("--scale", type=str, default="small", help="paper, small or tiny")
     add("--preset", type=str, default=DEFAULT_PRESET, help="of settings: default or parity")
