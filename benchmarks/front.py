@@ -11,13 +11,13 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 from unirex.comparison.figures import unbeaten
 from unirex.metrics.registry import metric
-from unirex.report.figures import CARD, COLOURS, Figure, canvas
+from unirex.report.figures import Figure
+from unirex.report.search_plots import Spot, front
 from unirex.report.table import cell, header
 
 AXES = ("accuracy", "csd", "auprc")
@@ -41,27 +41,21 @@ def main(out: Path, folders: Sequence[Path]) -> None:
 
 def draw(runs: Runs) -> Any:
     """Every two axes against each other; the positions of a dial are joined."""
-    front = unbeaten(
-        {
-            f"{name} {dial}": [values[key] for key in AXES]
-            for name, points in runs.items()
-            for dial, values in points.items()
-        }
-    )
-    pairs = list(combinations(AXES, 2))
-    figure, axes = canvas(len(pairs), across=3, height=4.2)
-    for axis, (x, y) in zip(axes, pairs, strict=True):
-        for number, (name, points) in enumerate(runs.items()):
-            colour = COLOURS[number % len(COLOURS)]
-            across, up = ([metric(key).scale * one[key] for one in points.values()] for key in (x, y))
-            axis.plot(across, up, color=colour, lw=1, alpha=0.6, zorder=1)
-            for dial, left, high in zip(points, across, up, strict=True):
-                fill = colour if f"{name} {dial}" in front else CARD
-                axis.plot(left, high, "o", ms=6, mfc=fill, mec=colour, mew=1.4, zorder=2)
-            axis.annotate(name, (across[-1], up[-1]), (4, 3), textcoords="offset points", fontsize=8)
-        axis.set(xlabel=f"{metric(x).header} →", ylabel=f"{metric(y).header} →")
-        axis.margins(0.12)
-    return figure
+    values = {
+        f"{name} {dial}": [metrics[key] for key in AXES]
+        for name, points in runs.items()
+        for dial, metrics in points.items()
+    }
+    best, lines = unbeaten(values), []
+    for name, points in runs.items():
+        last = [*points][-1]
+        spots = []
+        for dial in points:
+            named = f"{name} {dial}"
+            shown = [metric(key).scale * value for key, value in zip(AXES, values[named], strict=True)]
+            spots.append(Spot(named, shown, named in best, name if dial == last else ""))
+        lines.append(spots)
+    return front(lines, [metric(key).header for key in AXES])
 
 
 def _named(folder: Path) -> tuple[str, str]:

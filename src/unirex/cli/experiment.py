@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from jsonargparse import ArgumentParser, Namespace
 
-from unirex.cli import inputs
+from unirex.cli import experiment_tune, inputs
 from unirex.cli.command import Command, sub_commands
 from unirex.errors import UserError
 from unirex.files import duration, write_file
@@ -57,14 +57,11 @@ def _study(options: Namespace) -> Study:
 
     if (Path(options.experiment) / FILE).is_file():
         return load_study(Path(options.experiment))
-    names = ("root", "format", "columns", "rationale_format", "annotators", "on_error")
-    usual = inputs.defaults_of(inputs.reading_options)
-    reading = {name: options[name] for name in names if options[name] != usual[name]}
     return make_study(
         options.experiment,
         scale=options.scale,
         data=options.data,
-        options=reading | dict(options.data_options),
+        options=inputs.load_options(options),
         settings=nested(options.settings),
         seeds=options.seeds,
         rows=options.rows,
@@ -177,6 +174,8 @@ def _status(options: Namespace) -> int:
     from unirex.report.grid import Cell, Grid, Head
 
     folder = Path(options.folder)
+    if _is_search(folder):
+        return experiment_tune.status(folder)
     study, store = load_study(folder), store_of(folder)
     rows: dict[str, Counter[str]] = {}
     for number in study.measured:
@@ -199,7 +198,15 @@ def _report(options: Namespace) -> int:
     from unirex.experiments.study import load_study
 
     folder = Path(options.folder)
+    if _is_search(folder):
+        return experiment_tune.report(folder, options.html)
     return _write_report(load_study(folder), folder, options.html)
+
+
+def _is_search(folder: Path) -> bool:
+    from unirex.experiments.search import FILE
+
+    return (folder / FILE).is_file()
 
 
 def _write_report(study: Study, folder: Path, html: str | None) -> int:
@@ -230,6 +237,9 @@ options, run = sub_commands(
         "plan": Command("What a study would run, and how long it takes here.", _plan_options, _plan),
         "run": Command("Run a study, or go on with it.", _run_options, _run),
         "status": Command("How far a study is.", _folder_options, _status),
+        "tune": Command(
+            "Search the settings of a method on dev.", experiment_tune.options, experiment_tune.run
+        ),
         "report": Command("Tables and figures of what is finished.", _report_options, _report),
     },
 )

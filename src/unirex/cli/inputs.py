@@ -161,6 +161,13 @@ def given_options(options: Namespace, add_options: Callable[[ArgumentParser], No
     return {name: options[name] for name in usual if options[name] != usual[name]}
 
 
+def load_options(options: Namespace) -> dict[str, Any]:
+    """The keyword arguments of `load_dataset` that differ from the usual ones."""
+    given = given_options(options, reading_options)
+    further = given.pop("data_options", {})
+    return {**given, **further}
+
+
 def use_threads(threads: int | None) -> None:
     """Use this many CPU threads, else as many as UNIREX_THREADS says; torch decides if neither is given."""
     from_environment = os.environ.get(THREADS, "").strip()

@@ -42,13 +42,8 @@ class Section:
 
     def html(self) -> Html:
         """The part on a page."""
-        drawn = [
-            element(
-                "figure", figure.inline(), figure.inline(narrow=True), element("figcaption", figure.caption)
-            )
-            for figure in self.figures
-        ]
         tables = [table.html() for table in self.tables]
+        drawn = [_drawing(figure) for figure in self.figures]
         return element("section", element("h2", self.title), *tables, *drawn, *self.content)
 
     def save(self, folder: Path) -> list[Path]:
@@ -63,6 +58,13 @@ class Section:
             paths.append(folder / name)
             write_file(paths[-1], text)
         return paths
+
+
+def _drawing(figure: Figure) -> Html:
+    """A figure on a page, which shows one of its two forms; what a point is, `said.js` writes below."""
+    forms = element("div", figure.inline(), figure.inline(narrow=True), class_="drawing")
+    below = [element("output", "Point at a mark to see what it is.", class_="fine")] if figure.said else []
+    return element("figure", forms, *below, element("figcaption", figure.caption))
 
 
 def report(results: StudyResults) -> list[Section]:

@@ -6,9 +6,9 @@ import io
 import re
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -53,6 +53,14 @@ class SystemStyle:
 
 
 @dataclass(frozen=True, slots=True)
+class Said:
+    """What a part of a drawing means, in words: shown on a page where the pointer is on it."""
+
+    text: str
+    focus: bool = False  # also reached by the keyboard
+
+
+@dataclass(frozen=True, slots=True)
 class Figure:
     """A drawing with its title and caption."""
 
@@ -60,6 +68,7 @@ class Figure:
     title: str
     caption: str
     draw: Callable[[], Any]  # a matplotlib figure
+    said: Mapping[str, Said] = field(default_factory=dict)  # by the id (gid) of a part of the drawing
 
     def inline(self, *, narrow: bool = False) -> Html:
         """The drawing as SVG inside a page, in the colours of the page; `narrow` for a phone."""
@@ -67,9 +76,10 @@ class Figure:
         with drawing(name, width=width):
             svg = _saved(self.draw(), "svg", transparent=True)
         root = ElementTree.fromstring(svg)
-        named = {"role": "img", "aria-label": self.title, "class": "plot narrow" if narrow else "plot"}
+        role = "group" if self.said else "img"  # the parts of an image have no names of their own
+        named = {"role": role, "aria-label": self.title, "class": "plot narrow" if narrow else "plot"}
         root.attrib = {"viewBox": root.attrib["viewBox"], **named}
-        return _element(root, name)
+        return _element(root, name, self.said)
 
     def drawn(self) -> Any:
         """The drawing as a matplotlib figure, to show, change or save."""
@@ -161,14 +171,19 @@ def _saved(drawn: Any, format_: str, *, transparent: bool = False) -> bytes:
     return content.getvalue()
 
 
-def _element(node: Any, figure: str) -> Html:
+def _element(node: Any, figure: str, said: Mapping[str, Said]) -> Html:
     """A node of the drawing as escaped HTML; ids get the figure's name, as a page has several figures."""
     tag = node.tag.removeprefix(SVG)
-    children = [_element(child, figure) for child in node if child.tag not in LEFT_OUT]
+    children = [_element(child, figure, said) for child in node if child.tag not in LEFT_OUT]
     text = [node.text] if node.text and node.text.strip() else []
     attributes = dict(_attribute(key, value, figure) for key, value in node.attrib.items())
     if tag == "g":
         attributes.pop("id", None)  # never referred to
+    about = said.get(node.attrib.get("id", ""))
+    if about is not None:
+        children.insert(0, element("title", about.text))
+        named = {"role": "img", "aria-label": about.text, "class": "said"}
+        attributes |= {**named, "tabindex": "0"} if about.focus else named
     return element(tag, *text, *children, **attributes)
 
 

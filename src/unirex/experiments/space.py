@@ -1,0 +1,187 @@
+"""What a search varies: settings with their choices or ranges, read from a YAML file and checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from math import prod
+from typing import Any
+
+import yaml
+
+from unirex.config import merge, read_settings
+from unirex.errors import UserError, one_line, unknown
+from unirex.experiments.cells import OF_SYSTEM
+from unirex.experiments.definition import LIBRARY, MEASURE, Settings, nested
+
+DEFAULT = "search/default.yaml"  # in the library
+RANGE = ("low", "high", "log", "step")  # keys of a range
+DIAL = f"{MEASURE}dial"
+WEIGHT = ("objectives.", ".weight")  # begin and end of the name of a weight
+Value = None | bool | int | float | str
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of a list of values."""
+
+    values: tuple[Value, ...]
+
+    @property
+    def ends(self) -> tuple[Value, ...]:
+        """The values to check before a search begins."""
+        return self.values
+
+
+@dataclass(frozen=True)
+class Range:
+    """A number between two others; whole if both are.
+
+    Args:
+        low: smallest value.
+        high: largest value.
+        log: whether small numbers are as likely as large ones.
+        step: from one value to the next; None: any number, or every whole one.
+    """
+
+    low: float
+    high: float
+    log: bool = False
+    step: float | None = None
+
+    @property
+    def ends(self) -> tuple[Value, ...]:
+        """The values to check before a search begins."""
+        return (self.low, self.high)
+
+
+Space = Mapping[str, Choice | Range]  # by the dotted name of a setting
+
+
+def read_space(
+    path: str | None, method: str, settings: Settings, *, preset: str, dataset: str
+) -> dict[str, Choice | Range]:
+    """The space in a file, whose values are checked with the method; or the default one for the method.
+
+    Args:
+        path: a YAML file; None: the weights of the paper.
+        method: what is trained.
+        settings: of every training, under those of the space.
+        preset: of settings.
+        dataset: what is trained on.
+    """
+    from unirex.methods.resolving import resolve
+
+    usual = {"preset": preset, "dataset": dataset}
+    place = path or "the default search"
+    content = read_settings(path) if path else yaml.safe_load((LIBRARY / DEFAULT).read_text("utf-8"))
+    space = {name: _part(name, content[name], place) for name in content}
+    if path is None:
+        config = resolve(method, None, settings, **usual)
+        active = [f"objectives.{name}.weight" for name, _ in config.objectives.active()]
+        if config.extractor_options.get("order"):
+            active.append(DIAL)
+        space = {name: part for name, part in space.items() if name in active}
+    if not space:
+        raise UserError(
+            f"{place}: has nothing to search for {method}; give a file of settings with --search, such as "
+            "`training.learning_rate: {low: 1.0e-5, high: 1.0e-3, log: true}`."
+        )
+    for name, value in _measured_and_trained(space, place) if path else ():
+        try:
+            resolve(method, None, merge(settings, nested({name: value})), **usual)
+        except UserError as error:
+            raise UserError(f"{place}: {name} {value!r}: {one_line(error)}") from error
+    return space
+
+
+def _measured_and_trained(space: Space, place: str) -> Iterator[tuple[str, Value]]:
+    """The values of settings of the training, once those of the measurement are known to exist."""
+    for name, part in space.items():
+        if not name.startswith(MEASURE):
+            yield from ((name, value) for value in part.ends)
+        elif name.removeprefix(MEASURE).split(".")[0] not in OF_SYSTEM:
+            known = [MEASURE + option for option in OF_SYSTEM]
+            raise UserError(f"{place}: {unknown('setting', name, known)}")
+
+
+def _part(name: str, given: Any, place: str) -> Choice | Range:
+    """What a setting may be; anything else than a list or a range is an error that names file and setting."""
+    if isinstance(given, Mapping) and {"low", "high"} & set(given):
+        return _range(name, given, place)
+    if not isinstance(given, list) or not given:
+        hint = " Write nested settings with dots." if isinstance(given, Mapping) else ""
+        raise UserError(
+            f"{place}: {name} is a list of values, or a range {{low: …, high: …}}, not {given!r}.{hint}"
+        )
+    for value in given:
+        if not isinstance(value, Value):
+            raise UserError(f"{place}: {name}: {value!r} is no single value.")
+    return Choice(tuple(given))
+
+
+def _range(name: str, given: Mapping[str, Any], place: str) -> Range:
+    for key, value in given.items():
+        if key not in RANGE:
+            raise UserError(f"{place}: {name}: {unknown('key', key, RANGE)}")
+        right = isinstance(value, bool) if key == "log" else _is_number(value)
+        if not right:
+            hint = "; in YAML 1e-5 is written 1.0e-5" if isinstance(value, str) else ""
+            wanted = "true or false" if key == "log" else "a number"
+            raise UserError(f"{place}: {name}.{key} is {wanted}, not {value!r}{hint}.")
+    missing = [key for key in ("low", "high") if key not in given]
+    if missing:
+        raise UserError(f"{place}: {name}: a range needs {missing[0]}.")
+    found = Range(**given)
+    if found.low >= found.high:
+        raise UserError(f"{place}: {name}: low {found.low} must be below high {found.high}.")
+    if found.log and (found.low <= 0 or found.step is not None):
+        raise UserError(f"{place}: {name}: log needs a low above 0, and no step.")
+    if found.step is not None and found.step <= 0:
+        raise UserError(f"{place}: {name}.step {found.step} must be above 0.")
+    return found
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def points_in(space: Space) -> int | None:
+    """How many points a space of choices has; None if there is a range in it."""
+    parts = list(space.values())
+    return prod(len(part.values) for part in parts if isinstance(part, Choice)) if _finite(parts) else None
+
+
+def _finite(parts: Sequence[Choice | Range]) -> bool:
+    return all(isinstance(part, Choice) for part in parts)
+
+
+def distributions(space: Space) -> dict[str, Any]:
+    """The space as Optuna's distributions."""
+    made = import_module("optuna.distributions")
+    found = {}
+    for name, part in space.items():
+        if isinstance(part, Choice):
+            found[name] = made.CategoricalDistribution(part.values)
+        elif all(isinstance(value, int) for value in (part.low, part.high, part.step or 1)):
+            found[name] = made.IntDistribution(part.low, part.high, log=part.log, step=part.step or 1)
+        else:
+            found[name] = made.FloatDistribution(part.low, part.high, log=part.log, step=part.step)
+    return found
+
+
+def short_names(names: Sequence[str]) -> dict[str, str]:
+    """Names of settings as a table shows them.
+
+    >>> short_names(["objectives.sufficiency.weight", "measure.dial"])
+    {'objectives.sufficiency.weight': 'sufficiency', 'measure.dial': 'dial'}
+    """
+    begin, end = WEIGHT
+    short = {
+        name: name.removeprefix(begin).removesuffix(end)
+        if name.startswith(begin) and name.endswith(end)
+        else name.rpartition(".")[2]
+        for name in names
+    }
+    return {name: said if list(short.values()).count(said) == 1 else name for name, said in short.items()}
