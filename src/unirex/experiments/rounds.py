@@ -222,7 +222,9 @@ class Rounds:
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", message="PedAnovaImportanceEvaluator")  # of the sign
                 shares = self.optuna.importance.get_param_importances(  # asks for low targets
-                    self.study, target=lambda trial, number=number: -trial.values[number]
+                    self.study,
+                    evaluator=self.optuna.importance.PedAnovaImportanceEvaluator(),  # not the default of 4
+                    target=lambda trial, number=number: -trial.values[number],
                 )
             found[key] = {name: float(shares[name]) for name in self.search.space if name in shares}
         return found
