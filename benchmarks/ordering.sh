@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Faithful and plausible at once: slm-fpo with its defaults beside a plain classifier, three seeds on SST test, and
-# once on Movies.
+# once on Movies. SST is measured in docs/results/ordering.md; Movies is not yet.
 #   UNIREX_DATA=data benchmarks/ordering.sh runs/ordering
 # What is finished is not done again.
 set -euo pipefail
@@ -20,7 +20,7 @@ for seed in 0 1 2; do
 done
 for method in vanilla slm-fpo; do
   run=movies-$method-0
-  unirex train --method "$method" --data movies --seed 0 --training.epochs 3 --training.batch_size 16 \
-    --max_length 256 --out "$out/$run" --resume
+  unirex train --method "$method" --data movies --seed 0 --training.epochs 2 --training.batch_size 8 \
+    --max_length 192 --out "$out/$run" --resume
   measure "$run" movies
 done
