@@ -96,13 +96,16 @@ def test_the_command_serves_saved_systems(served_systems, tmp_path, monkeypatch)
 
     served_systems["slm"].save_pretrained(tmp_path / "slm")
     started = []
-    monkeypatch.setattr(uvicorn.Server, "run", lambda self: started.append(self))
-    monkeypatch.setattr(uvicorn.Server, "started", True, raising=False)
-    code = main(
-        ["serve", str(tmp_path / "slm"), "--port", "0", "--limits.inputs", "7", "--batching.texts", "9"]
-    )
+
+    def run(self):
+        self.started = True
+        started.append(self)
+
+    monkeypatch.setattr(uvicorn.Server, "run", run)
+    limits = ["--limits.inputs", "7", "--batching.texts", "9"]
+    code = main(["serve", str(tmp_path / "slm"), "--port", "0", *limits])
     (server,) = started
     service = server.config.app.state.service
     assert list(service.systems) == ["slm"] and server.config.host == "127.0.0.1"
     assert service.settings.limits.inputs == 7 and service.settings.batching.texts == 9
-    assert code in (0, 2) and not server.config.access_log
+    assert code == 0 and not server.config.access_log

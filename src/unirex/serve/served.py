@@ -105,6 +105,9 @@ class Served:
     ) -> tuple[list[Example], list[Encoded]]:
         """The texts of a request and their tokens, within the limits."""
         examples = [as_example(text, number) for number, text in enumerate(texts)]
+        most = max((len(example.segments) + len(example.choices or ()) for example in examples), default=0)
+        if most > limits.parts:
+            raise too_large(f"a text of {most} parts; it may have {limits.parts}.")
         encoded = self.text_encoder.encode(examples)
         for number, item in enumerate(encoded):
             if item.truncated and not truncate:

@@ -14,7 +14,7 @@ from unirex.errors import UserError
 from unirex.printable import printable
 from unirex.serve.answers import Ask, Plain
 from unirex.serve.batching import Batcher
-from unirex.serve.errors import ApiError, too_large, unavailable
+from unirex.serve.errors import ApiError, invalid, too_large, unavailable
 from unirex.serve.metrics import Metrics
 from unirex.serve.served import Served
 from unirex.serve.settings import Settings
@@ -87,6 +87,8 @@ class Service:
     ) -> list[Plain]:
         """The answers to the texts of a request, which runs together with others."""
         limits = self.settings.limits
+        if not texts:
+            raise invalid("there is no text to answer for.")
         if len(texts) > limits.inputs:
             raise too_large(f"{len(texts)} texts; a request may have {limits.inputs}.")
         if not self.ready:
