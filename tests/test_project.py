@@ -30,7 +30,7 @@ LINE = (
     ("paper", "report"),
     ("evaluation",),
     ("eraser", "comparison", "overview"),
-    ("demo", "bench", "experiments"),
+    ("demo", "bench", "experiments", "serve"),
     ("cli",),
 )
 RANK = {name: rank for rank, names in enumerate(LINE) for name in names}

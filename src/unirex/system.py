@@ -222,7 +222,7 @@ class System:
             raise UserError("give a contrast or a label to explain, not both.")
         numbers: Sequence[Sequence[int]] | Literal["predicted"] = "predicted"
         if contrast is not None:
-            numbers = [system._contrast_numbers(*contrast)]
+            numbers = [system.contrast_numbers(*contrast)]
         elif targets != "predicted":
             numbers = [[system.label_number(target)] for target in targets]
         rule = system.rationale_rule(budget, selector, unit, contrasts=contrast is not None)
@@ -248,19 +248,7 @@ class System:
             if each and self.multi_label and self.scores_by_label:
                 asked = predicted_targets(step)
             steps = [replace(step, given_target=target) for target in asked] or [step]
-            allowed = budget_counts(batch.selectable.sum(-1), rule.budget)
-            parts = [
-                explanations(
-                    step,
-                    reasons(step.scores, batch.selectable, rule),
-                    allowed,
-                    examples,
-                    encoded,
-                    label_names=self.label_names,
-                    rule=rule,
-                )
-                for step in steps
-            ]
+            parts = [self.batch_explanations(step, rule, examples, encoded) for step in steps]
             groups = zip(*parts, strict=True)
             return (
                 (group[: max(1, len(answer_labels(group[0].label)))] for group in groups) if each else groups
@@ -269,6 +257,21 @@ class System:
         examples = (as_example(text, number) for number, text in enumerate(texts))
         for group in self.stream(examples, explained, batch_size=batch_size, advance=advance):
             yield from group
+
+    def batch_explanations(
+        self, step: Step, rule: RationaleRule, examples: Sequence[Example], encoded: Sequence[Encoded]
+    ) -> Iterator[Explanation]:
+        """The explanation of every example of a batch by a rule."""
+        selectable = step.batch.selectable
+        return explanations(
+            step,
+            reasons(step.scores, selectable, rule),
+            budget_counts(selectable.sum(-1), rule.budget),
+            examples,
+            encoded,
+            label_names=self.label_names,
+            rule=rule,
+        )
 
     @property
     def scores_by_label(self) -> bool:
@@ -334,17 +337,23 @@ class System:
         self, examples: Sequence[Example], progress: bool
     ) -> Iterator[tuple[Answer, NDArray[np.float32]]]:
         """The answer to each example, and the probabilities of all labels, or of its choices."""
-        budgets = [max(self.model.config.budgets)]  # enough for systems that predict from their rationale
 
         def answer(_: Sequence[Example], encoded: Sequence[Encoded], batch: Batch) -> Iterator[Any]:
-            step = self.model.step(batch, budgets=budgets, views=("kept",))
-            numbers, rows = step.predicted, step.labelling.probabilities(step.logits)
-            for found, row, item in zip(numbers, rows.cpu().numpy(), encoded, strict=True):
-                labels = self.label_names(len(item.sequences))
-                yield numbered_answer(found, labels), row[: len(labels)]
+            return self.batch_predictions(encoded, batch)
 
         with Progress("predicting", total=len(examples), shown=progress) as shown:
             yield from self.stream(examples, answer, advance=shown.advance)
+
+    def batch_predictions(
+        self, encoded: Sequence[Encoded], batch: Batch
+    ) -> Iterator[tuple[Answer, NDArray[np.float32]]]:
+        """The answer to each example of a batch, and the probabilities of all labels, or of its choices."""
+        budgets = [max(self.model.config.budgets)]  # enough for systems that predict from their rationale
+        step = self.model.step(batch, budgets=budgets, views=("kept",))
+        numbers, rows = step.predicted, step.labelling.probabilities(step.logits)
+        for found, row, item in zip(numbers, rows.cpu().numpy(), encoded, strict=True):
+            labels = self.label_names(len(item.sequences))
+            yield numbered_answer(found, labels), row[: len(labels)]
 
     def label_number(self, label: Label) -> int:
         """The number of the logit of a label, given as itself or as text; of choices, of its letter."""
@@ -367,7 +376,7 @@ class System:
             raise unknown("label", str(label), list(map(str, names)))
         return matching[0]
 
-    def _contrast_numbers(self, label: Label, other: Label) -> tuple[int, int]:
+    def contrast_numbers(self, label: Label, other: Label) -> tuple[int, int]:
         """The numbers of two labels of which the first is preferred to the second."""
         if self.model.config.built_layout().choice:
             raise UserError("contrast: each choice is read by itself; explain one by its letter (target).")
@@ -444,23 +453,29 @@ class System:
         encoder, source = self.text_encoder, iter(examples)
         while window := list(islice(source, WINDOW)):
             results: dict[int, T] = {}
-            for numbers, answers in self._run_window(encoder, window, answer, batch_size):
+            encoded = encoder.encode(window)
+            for numbers, answers in self.run_encoded(window, encoded, answer, batch_size=batch_size):
                 results.update(zip(numbers, answers, strict=True))
                 if advance is not None:
                     advance(len(numbers))
             for number in range(len(window)):
                 yield results.pop(number)
 
-    def _run_window(
-        self, encoder: TextEncoder, window: Sequence[Example], answer: BatchAnswers[T], batch_size: int
+    def run_encoded(
+        self,
+        examples: Sequence[Example],
+        encoded: Sequence[Encoded],
+        answer: BatchAnswers[T],
+        *,
+        batch_size: int = BATCH_SIZE,
     ) -> Iterator[tuple[list[int], list[T]]]:
-        """The numbers of the examples in each batch, and the results for them."""
-        encoded = encoder.encode(window)
+        """The numbers of the examples in each batch, and the results for them; see `stream`."""
+        padding = int(self.tokenizer.pad_token_id)
         with evaluating(self.model):  # once a window, as it visits every module
             for numbers in by_length([item.length for item in encoded], batch_size, tokens=TOKENS):
                 items = [encoded[number] for number in numbers]
-                batch = collate(items, int(encoder.tokenizer.pad_token_id)).to(self.model.device)
-                yield numbers, list(answer([window[number] for number in numbers], items, batch))
+                batch = collate(items, padding).to(self.model.device)
+                yield numbers, list(answer([examples[number] for number in numbers], items, batch))
 
     def with_extractor(self, name: str, **options: Any) -> System:
         """The same classifier explained by another algorithm, one without parameters to train."""

@@ -1,0 +1,183 @@
+"""What serving costs: ratios in one run, server and clients on this machine's loopback.
+
+    python benchmarks/serving.py [--run runs/slm] [--requests 2000] [--seconds 10]
+
+Throughput of short texts from 32 clients beside offline `explain`; the 99th percentile of latencies at half
+the capacity beside their median; what is answered at twice the capacity; the server's memory over all
+requests. Without --run the system is MiniLM with untrained heads, which takes as long as a trained one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import json
+import multiprocessing
+import os
+import statistics
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from itertools import cycle, islice
+from typing import Any
+
+CLIENTS = 32
+WAITING = 64  # texts that may wait: the queue must fill within seconds
+IDLE = 2  # seconds
+OPEN_LOOP = 160  # threads that send at twice the capacity: more than may wait and run
+
+
+def system(run: str | None) -> Any:
+    import torch
+    from transformers import AutoTokenizer
+
+    import unirex
+    from unirex.config import Config
+    from unirex.modeling import RationaleModel
+    from unirex.models.encoders import load_pretrained
+    from unirex.system import System
+
+    if run is not None:
+        return unirex.load(run)
+    torch.manual_seed(0)
+    model = RationaleModel.from_encoder(Config(encoder="minilm", extractor="shared-lm"), ("neg", "pos"))
+    tokenizer: AutoTokenizer = load_pretrained("minilm", kind="tokenizer")
+    return System(model.eval(), tokenizer)
+
+
+def serve(run: str | None, threads: int, pipe: Any) -> None:
+    """A server in a process of its own; its port goes into the pipe, which ends it, too."""
+    import torch
+    import uvicorn
+
+    from unirex.serve import create_app
+    from unirex.serve.settings import Limits, Settings
+
+    torch.set_num_threads(threads)
+    app = create_app({"system": system(run)}, Settings(limits=Limits(waiting=WAITING)))
+    server = uvicorn.Server(
+        uvicorn.Config(app, host="127.0.0.1", port=0, log_level="error", access_log=False)
+    )
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    pipe.send(server.servers[0].sockets[0].getsockname()[1])
+    pipe.recv()
+    server.should_exit = True
+    thread.join()
+
+
+def texts() -> Iterator[str]:
+    import unirex
+
+    examples = unirex.load_dataset("demo")["test"]
+    return cycle([example.segments[0] for example in examples])
+
+
+def load(
+    port: int, count: int, clients: int, *, rate: float | None = None
+) -> tuple[Counter[int], list[float], float]:
+    """Statuses, latencies and seconds of `count` requests; with `rate`, as many begin in a second."""
+    work = enumerate(islice(texts(), count))
+    lock, statuses, latencies = threading.Lock(), Counter[int](), []
+    begin = time.perf_counter() + 0.1
+
+    def client() -> None:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
+        while True:
+            with lock:
+                number, text = next(work, (None, ""))
+            if number is None:
+                connection.close()
+                return
+            due = begin + (number / rate if rate else 0)
+            if (idle := due - time.perf_counter()) > 0:
+                time.sleep(idle)
+            if idle > IDLE:
+                connection.close()  # it is opened anew: servers close connections that are not used
+            sent = due if rate else time.perf_counter()
+            status = post(connection, text)
+            with lock:
+                statuses[status] += 1
+                latencies.append(time.perf_counter() - sent)
+
+    run_threads(client, clients)
+    return statuses, latencies, time.perf_counter() - begin
+
+
+def run_threads(work: Callable[[], None], count: int) -> None:
+    threads = [threading.Thread(target=work) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def post(connection: http.client.HTTPConnection, text: str) -> int:
+    body = json.dumps({"inputs": text, "truncate": True})
+    connection.request("POST", "/explain", body, {"Content-Type": "application/json"})
+    response = connection.getresponse()
+    response.read()
+    return response.status
+
+
+def memory(process: int) -> float:
+    """Megabytes that a process holds."""
+    with open(f"/proc/{process}/status", encoding="utf-8") as file:  # noqa: PTH123
+        line = next(line for line in file if line.startswith("VmRSS"))
+    return int(line.split()[1]) / 1024
+
+
+def offline(run: str | None, count: int, threads: int) -> float:
+    """Texts a second of `explain`."""
+    import torch
+
+    torch.set_num_threads(threads)
+    explained, some = system(run), list(islice(texts(), count))
+    explained.explain(some[:CLIENTS])
+    begin = time.perf_counter()
+    explained.explain(some)
+    return count / (time.perf_counter() - begin)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--run", help="a trained system")
+    parser.add_argument("--requests", type=int, default=2000, help="at full throughput")
+    parser.add_argument("--seconds", type=float, default=10, help="of half and of twice the capacity")
+    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="of the models")
+    options = parser.parse_args()
+    alone = offline(options.run, min(options.requests, 2000), options.threads)
+    here, there = multiprocessing.get_context("spawn").Pipe()
+    server = multiprocessing.get_context("spawn").Process(
+        target=serve, args=(options.run, options.threads, there)
+    )
+    server.start()
+    try:
+        port = here.recv()
+        load(port, 4 * CLIENTS, CLIENTS)  # warm
+        before = memory(server.pid or 0)
+        statuses, _, seconds = load(port, options.requests, CLIENTS)
+        capacity = options.requests / seconds
+        print(f"throughput: served ÷ offline {capacity / alone:.2f} ({capacity:.0f}, {alone:.0f} texts/s)")
+        print(f"  answers: {dict(statuses)}")
+        half = max(100, int(options.seconds * capacity / 2))
+        statuses, latencies, _ = load(port, half, CLIENTS, rate=capacity / 2)
+        median, last = statistics.median(latencies), statistics.quantiles(latencies, n=100)[98]
+        print(f"half load: p99 ÷ median {last / median:.2f} ({1000 * last:.0f}, {1000 * median:.0f} ms)")
+        print(f"  answers: {dict(statuses)}")
+        statuses, _, _ = load(port, int(options.seconds * 2 * capacity), OPEN_LOOP, rate=2 * capacity)
+        others = sum(count for status, count in statuses.items() if status not in (200, 429))
+        print(f"twice the capacity: {others} errors but 429; answers: {dict(statuses)}")
+        after = memory(server.pid or 0)
+        print(f"memory: after ÷ before {after / before:.3f} ({after:.0f}, {before:.0f} MB)")
+    finally:
+        here.send("stop")
+        server.join(60)
+        server.kill()
+
+
+if __name__ == "__main__":
+    main()
