@@ -41,7 +41,7 @@ def method_diff(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     """
     file = method_settings(name)
     diff = {key: value for key, value in file.items() if key not in NOT_SETTINGS}
-    return merge(diff, file.get("variants", {}).get(variant_of(name, settings), {}))
+    return merge(diff, file.get("variants", {}).get(str(variant_of(name, settings)), {}))
 
 
 def variant_of(name: str, settings: Mapping[str, Any]) -> str | None:
