@@ -36,6 +36,7 @@ COMMANDS = {
         "list": "List what can be named in a setting.",
         "demo": "Train and compare two systems on the embedded corpus.",
         "experiment": "Run whole studies: methods × settings × datasets × seeds, with their report.",
+        "study": "Ask people: forward simulation and rating of rationales, with their report.",
         "bench": "Measure what training, evaluation and explaining cost.",
     }.items()
 }
