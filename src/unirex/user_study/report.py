@@ -221,7 +221,7 @@ def _figure(analysis: Analysis, measure: Measure) -> Figure:
     systems = [Series("this study, 95 % interval", ours, 0)]
     if paper and measure.paper:
         printed = [_printed(measure, arm, paper) for arm in arms]
-        systems.append(Series("paper, ± standard deviation over annotators", printed, 1))
+        systems.append(Series("paper, ± standard deviation", printed, 1))
     name = measure.head.rstrip(" ↑")
     return Figure(
         f"study-{measure.key}",
