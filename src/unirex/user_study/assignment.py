@@ -113,18 +113,12 @@ def _learning(definition: Definition, annotator: int, generator: np.random.Gener
     """
     arms = [arm.name for arm in definition.arms]
     square, shown = williams_square(len(arms)), definition.numbers("learning")
+    tests: tuple[tuple[Part, bool], ...] = (("pre", False), ("post", True))
     for place in square[annotator % len(square)][: definition.rounds]:
         arm = arms[place]
-        for part, marked in (("pre", False), ("post", True)):
+        for part, marked in tests:
             for number in generator.permutation(shown).tolist():
                 yield _question(definition, "reading", "learning", number, arm, marked=marked)
             order = generator.permutation(definition.numbers("main")).tolist()
-            test = [
-                _question(definition, "simulation", _test(part), number, arm, marked=False)
-                for number in order
-            ]
+            test = [_question(definition, "simulation", part, at, arm, marked=False) for at in order]
             yield from _with_checks(definition, "simulation", test, generator) if part == "post" else test
-
-
-def _test(part: str) -> Part:
-    return "pre" if part == "pre" else "post"
