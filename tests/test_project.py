@@ -30,7 +30,7 @@ LINE = (
     ("paper", "report"),
     ("evaluation",),
     ("eraser", "comparison", "overview"),
-    ("demo", "bench", "experiments", "serve"),
+    ("demo", "bench", "experiments", "user_study", "serve"),
     ("cli",),
 )
 RANK = {name: rank for rank, names in enumerate(LINE) for name in names}
@@ -110,6 +110,7 @@ LIGHT = (
     "comparison",
     "cli.compare",
     "overview",
+    "user_study",
 )
 
 

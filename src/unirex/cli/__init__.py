@@ -37,6 +37,7 @@ COMMANDS = {
         "demo": "Train and compare two systems on the embedded corpus.",
         "experiment": "Run whole studies: methods × settings × datasets × seeds, with their report.",
         "serve": "Answer over HTTP: labels, reasons, health, metrics.",
+        "study": "Ask people: forward simulation and rating of rationales, with their report.",
         "bench": "Measure what training, evaluation and explaining cost.",
     }.items()
 }

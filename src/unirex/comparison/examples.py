@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from math import isfinite, nan
+from typing import Any
 
 import numpy as np
 
@@ -111,7 +112,7 @@ def compared_example(records: Mapping[str, Record], *, budget: float) -> Compare
     The selected words are those of the rationale of `budget` per cent; in a record without that budget, those
     its tool chose, or else the highest-scored.
     """
-    _check_same_data(records)
+    check_same_data(records)
     first = next(iter(records.values()))
     choices = next((record.choices for record in records.values() if record.choices), None)
     label = next((answer_name(record.label) for record in records.values() if record.label is not None), None)
@@ -125,7 +126,8 @@ def compared_example(records: Mapping[str, Record], *, budget: float) -> Compare
     )
 
 
-def _check_same_data(records: Mapping[str, Record]) -> None:
+def check_same_data(records: Mapping[str, Any]) -> None:
+    """Refuse records of one example, by method, whose texts, choices or labels differ."""
     (first, record), *others = records.items()
     for name, other in others:
         for part in ("segments", "choices", "label"):

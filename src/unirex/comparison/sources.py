@@ -91,7 +91,7 @@ def find_source(
         records = given.records
         return EvaluationSource(name or given.name, lambda: iter(records), name or given.name)
     if name is None and isinstance(given, str):
-        name, given = _split_name(given)
+        name, given = split_name(given)
     path = Path(given)
     file = find_records(_place_of_records(path, evaluation))
     in_folder = file.stem == NAME  # as `unirex evaluate` writes it, with metrics.json beside it
@@ -103,10 +103,10 @@ def find_source(
     return EvaluationSource(str(given), lambda: read_records(file), name, folder, settings, saved)
 
 
-def _split_name(text: str) -> tuple[str | None, str]:
+def split_name(text: str) -> tuple[str | None, str]:
     """`NAME=path` as a pair; an existing path stays a path, even with a "=" in it.
 
-    >>> _split_name("ours=runs/slm-fp"), _split_name("runs/slm-fp")
+    >>> split_name("ours=runs/slm-fp"), split_name("runs/slm-fp")
     (('ours', 'runs/slm-fp'), (None, 'runs/slm-fp'))
     """
     name, sign, path = text.partition("=")

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from unirex.comparison.tables import gain_cell, metric_head, value_cell
-from unirex.experiments.report import CITATION, Section
 from unirex.experiments.rounds import FEWEST
 from unirex.experiments.search import SHORT
 from unirex.experiments.space import Choice, Range, short_names
@@ -22,6 +21,7 @@ from unirex.report.grid import Cell, Grid, Head
 from unirex.report.markup import element
 from unirex.report.page import count, header, page, resource
 from unirex.report.search_plots import Axis, Spot, panels_of, spot_id
+from unirex.report.sections import CITATION, Section
 from unirex.report.table import cell
 
 PAGE = "report.html"

@@ -62,6 +62,11 @@ ATTRIBUTIONS = {  # extractors of a plain classifier
 HEURISTICS = {"random": "AA-F (Rand)", "gold": "AA-F (Gold)", "inverse": "AA-F (Inv)"}  # in place of IG
 TRANSFER = {"OffenseEval": "offenseval", "SemEval2018": "irony"}  # other names are ours in lower case
 PERCENT = ("forward_simulation_accuracy",)  # of the user study, so not in the registry
+USER_STUDY_KAPPA = {  # Fleiss' kappa of its five annotators, by question
+    "forward_simulation_accuracy": 0.2456,
+    "confidence": 0.1282,
+    "alignment": 0.1561,
+}
 
 
 @dataclass(frozen=True, slots=True)
