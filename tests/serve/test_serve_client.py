@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from commands import fails
-from unirex.cli.serve import names
+from unirex.cli.serve import listener, names
 from unirex.errors import UserError
 from unirex.serve import Client
 from unirex.serve.client import ServerError
@@ -84,6 +84,11 @@ def test_the_command_refuses_what_is_unsafe_or_missing(capsys, tmp_path, monkeyp
     assert names(["runs/slm", "other/slm/"]) == {"slm": "runs/slm", "slm-2": "other/slm/"}
 
 
+def test_a_port_that_is_taken_is_an_error_in_a_line():
+    with listener("127.0.0.1", 0) as taken, pytest.raises(UserError, match="cannot listen"):
+        listener("127.0.0.1", taken.getsockname()[1])
+
+
 def test_without_the_extra_one_line_says_what_to_install(capsys, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     assert fails(capsys, "serve", tmp_path).endswith("pip install 'unirex[serve]'")
@@ -97,8 +102,8 @@ def test_the_command_serves_saved_systems(served_systems, tmp_path, monkeypatch)
     served_systems["slm"].save_pretrained(tmp_path / "slm")
     started = []
 
-    def run(self):
-        self.started = True
+    def run(self, sockets):
+        self.started, self.address = True, sockets[0].getsockname()
         started.append(self)
 
     monkeypatch.setattr(uvicorn.Server, "run", run)
@@ -106,6 +111,6 @@ def test_the_command_serves_saved_systems(served_systems, tmp_path, monkeypatch)
     code = main(["serve", str(tmp_path / "slm"), "--port", "0", *limits])
     (server,) = started
     service = server.config.app.state.service
-    assert list(service.systems) == ["slm"] and server.config.host == "127.0.0.1"
+    assert list(service.systems) == ["slm"] and server.address[0] == "127.0.0.1" and server.address[1]
     assert service.settings.limits.inputs == 7 and service.settings.batching.texts == 9
     assert code == 0 and not server.config.access_log

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING
@@ -93,6 +94,15 @@ def names(places: Iterable[str]) -> Mapping[str, str]:
     return found
 
 
+def listener(host: str, port: int) -> socket.socket:
+    """A socket that listens; a port that is taken or an address that is not ours is an error in a line."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=2048)
+    except OSError as error:
+        raise UserError(f"cannot listen at {host}, port {port}: {error.strerror or error}") from None
+
+
 def serve(systems: Mapping[str, System], settings: Settings, port: int) -> int:
     """Listen, answer, and on Ctrl-C or SIGTERM finish what was accepted."""
     import uvicorn
@@ -102,8 +112,6 @@ def serve(systems: Mapping[str, System], settings: Settings, port: int) -> int:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
     config = uvicorn.Config(
         create_app(systems, settings),
-        host=settings.host,
-        port=port,
         log_level="warning",
         access_log=False,  # it would hold queries; ours has only routes
         server_header=False,
@@ -111,6 +119,9 @@ def serve(systems: Mapping[str, System], settings: Settings, port: int) -> int:
         limit_concurrency=2 * settings.limits.requests,
     )
     server = uvicorn.Server(config)
-    say(f"{', '.join(systems)} at http://{settings.host}:{port} (API: /docs); Ctrl-C stops.")
-    server.run()
+    with listener(settings.host, port) as listening:
+        host, bound = settings.host, listening.getsockname()[1]
+        address = f"[{host}]:{bound}" if ":" in host else f"{host}:{bound}"
+        say(f"{', '.join(systems)} at http://{address} (API: /docs); Ctrl-C stops.")
+        server.run(sockets=[listening])
     return 0 if server.started else 2
