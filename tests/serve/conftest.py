@@ -54,7 +54,8 @@ def client(systems, settings=None, **options):
 
     from unirex.serve import create_app
 
-    with TestClient(create_app(systems, settings, **options), raise_server_exceptions=False) as asking:
+    app, address = create_app(systems, settings, **options), "http://localhost"
+    with TestClient(app, base_url=address, raise_server_exceptions=False) as asking:
         asking.service = asking.app.state.service
         yield asking
 
