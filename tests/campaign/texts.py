@@ -129,7 +129,8 @@ OUTPUTS: dict[str, Output] = {
 
 def _check_terminal(said: str, *, as_json: bool) -> None:
     if as_json:  # one object a line, or one in all
-        lines = said.strip().splitlines() if said.startswith("{") and "\n{" in said else [said]
+        # Not `splitlines`, which also cuts at characters that a text may hold, such as U+2028.
+        lines = said.strip().split("\n") if said.startswith("{") and "\n{" in said else [said]
         for line in lines:
             strict_json(line)
     strange = {letter for letter in said if (letter < " " and letter not in "\n\t") or letter == "\x7f"}
