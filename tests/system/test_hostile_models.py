@@ -102,6 +102,14 @@ def test_a_setting_of_another_type_is_refused(folders, name, value):
         load(folder)
 
 
+def test_a_length_of_the_tokenizer_that_is_no_number_is_refused(folders):
+    folder, load = folders["system"]
+    path = folder / "tokenizer_config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"model_max_length": "x"}))
+    with pytest.raises(UserError, match="'model_max_length' in tokenizer_config"):
+        load(folder).explain("a fine film")
+
+
 def test_an_answer_that_is_no_number_is_an_error(folders):
     folder, load = folders["system"]
     path = folder / "config.json"

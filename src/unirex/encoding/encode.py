@@ -58,6 +58,10 @@ class TextEncoder:
             )
         if self.tokenizer.pad_token_id is None:
             raise UserError(f"tokenizer {name} has no pad token; use another encoder.")
+        if not isinstance(self.tokenizer.model_max_length, int | float):
+            raise UserError(
+                f"tokenizer {name}: 'model_max_length' in tokenizer_config.json must be a number."
+            )
         if self.truncation not in TRUNCATIONS:
             raise unknown("truncation", self.truncation, TRUNCATIONS)
 
