@@ -251,6 +251,43 @@ def test_a_wrong_file_is_named(content, message):
         as_definition(content, "mine", place="mine.yaml")
 
 
+def test_settings_of_a_file_go_over_those_of_a_scale():
+    rows = {
+        "rows": {"a": {"method": "slm-fp"}},
+        "settings": {"training": {"epochs": 3}},
+        "seeds": [0, 1, 2, 3],
+    }
+    own = {**rows, "scales": {"small": {"settings": {"training": {"epochs": 5}}}}}
+    small = as_definition(rows, "mine", place="mine.yaml").at_scale("small")
+    assert small.settings["training"]["epochs"] == 3 and small.seeds == [0, 1, 2, 3]
+    assert small.settings["encoder"] == "minilm"
+    assert as_definition(own, "mine", place="mine.yaml").at_scale("small").settings["training"]["epochs"] == 5
+
+
+def test_what_would_be_mixed_up_is_refused(place, tmp_path, capsys):
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "planted.jsonl").write_bytes((place / "planted.jsonl").read_bytes())
+    twice = [str(tmp_path / name / "planted.jsonl") for name in ("a", "b")]
+    with pytest.raises(UserError, match="2 datasets are called 'planted'"):
+        make_study("main", scale="tiny", data=twice)
+    with pytest.raises(UserError, match="unknown label 'nege'; did you mean 'neg'"):
+        Data(twice[0], labels=(("nege", "bad"),)).examples("test")
+    make_study("main", scale="tiny", data=twice[:1]).save(tmp_path / "study")
+    assert main(["experiment", "run", str(tmp_path / "study"), "--seeds", "1"]) == 2
+    assert "--seeds: " in capsys.readouterr().err
+
+
+def test_options_of_an_extractor_reach_the_measurement(place):
+    def options(**settings):
+        study = make_study(
+            "main", scale="tiny", data=[str(place / "planted.jsonl")], rows=["AA (IG)"], settings=settings
+        )
+        return study.measured[0].cell.content["options"]["extractor_options"]
+
+    assert options(extractor_options={"steps": 50})["steps"] == 50 and "steps" not in options()
+
+
 def test_a_file_of_ones_own(place, tmp_path, capsys):
     file = tmp_path / "mine.yaml"
     file.write_text("rows:\n  Plain: {method: vanilla}\nreport: [table]\n", "utf-8")

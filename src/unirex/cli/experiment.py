@@ -40,6 +40,12 @@ def _study_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     """What is studied."""
     add = parser.add_argument
     add("experiment", type=str, help="a name from `unirex experiment list`, a YAML file, or a study's folder")
+    _choosing_options(parser)
+
+
+def _choosing_options(parser: ArgumentParser) -> None:
+    """What is chosen of an experiment; a study in a folder has chosen already."""
+    add = parser.add_argument
     add("--scale", type=str, default="small", help="paper, small, tiny, or one of the file's own")
     add("--data", type=str, nargs="+", help="names, files or folders instead of the experiment's datasets")
     add("--seeds", type=int, nargs="+", help="instead of the experiment's")
@@ -56,6 +62,9 @@ def _study(options: Namespace) -> Study:
     from unirex.experiments.study import FILE, load_study, make_study
 
     if (Path(options.experiment) / FILE).is_file():
+        for name in inputs.given_options(options, _choosing_options):
+            said = "the study there is as it was begun; give the name of the experiment to change it."
+            raise UserError(f"--{name}: {options.experiment}: {said}")
         return load_study(Path(options.experiment))
     return make_study(
         options.experiment,
@@ -70,21 +79,20 @@ def _study(options: Namespace) -> Study:
     )
 
 
-def _folder(options: Namespace) -> Path:
+def _folder(options: Namespace, *, usual: str | None = None) -> Path:
+    """The folder of the study; `usual` if none is named."""
     from unirex.experiments.study import FILE
 
     if options.out is None and (Path(options.experiment) / FILE).is_file():
         return Path(options.experiment)
-    if options.out is None:
+    if options.out is None and usual is None:
         raise UserError("experiment needs a folder for the study: --out studies/NAME")
-    return Path(options.out)
+    return Path(options.out or str(usual))
 
 
 def _plan_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     _study_options(parser, arguments)
-    parser.add_argument(
-        "--out", type=str, default="studies/study", help="the study's folder, to see what is done"
-    )
+    parser.add_argument("--out", type=str, help="the study's folder, to see what is done")
     parser.add_argument("--workers", type=int, default=1, help="processes the time is estimated for")
     parser.add_argument("--no_timing", action="store_true", help="count only; do not time a pass here")
 
@@ -95,7 +103,7 @@ def _plan(options: Namespace) -> int:
     from unirex.experiments.study import store_of
 
     study = _study(options)
-    planned = plan(study, store_of(Path(options.out)), timed=not options.no_timing)
+    planned = plan(study, store_of(_folder(options, usual="studies/study")), timed=not options.no_timing)
     problems = checked(study)
     print(_planned(study, planned, options.workers))
     for problem in problems:

@@ -16,8 +16,8 @@ from unirex.config import build_config, plain
 from unirex.data.cache import fingerprint
 from unirex.data.example import Example, Splits
 from unirex.data.load import load_dataset
-from unirex.errors import UserError, one_line
-from unirex.files import held, locked, new_folder, write_file
+from unirex.errors import UserError, one_line, unknown
+from unirex.files import HeldError, held, locked, new_folder, write_file
 
 if TYPE_CHECKING:
     from unirex.config import Config
@@ -61,7 +61,10 @@ class Data:
         if number is not None and number < len(found):
             step = len(found) / number  # the first ones of sorted data are no fair part
             found = tuple(found[int(index * step)] for index in range(number))
-        names = dict(self.labels)
+        names, known = dict(self.labels), list(map(str, self.load().info.labels))
+        for name in names:
+            if name not in known:
+                raise UserError(f"{self.source}: {unknown('label', name, known)}")
         return [replace(example, label=names.get(str(example.label), example.label)) for example in found]
 
     def fingerprint(self, *splits: str) -> str:
@@ -168,6 +171,8 @@ def run_cell(cell: Cell, store: Path) -> None:
         with (folder / LOG).open("a", encoding="utf-8") as log, redirect_stdout(log), redirect_stderr(log):
             try:
                 place = WORK[cell.work](cell, store)
+            except HeldError:  # of a stage that another cell makes: later
+                raise
             except Exception as error:
                 traceback.print_exc()
                 _keep_failure(folder, error)

@@ -147,7 +147,7 @@ class Definition:
         scale = self.scales[name]
         return replace(
             self,
-            settings=merge(self.settings, scale.settings),
+            settings=scale.settings,  # the experiment's are among them
             measure=merge(self.measure, scale.measure),
             seeds=self.seeds if scale.seeds is None else scale.seeds,
             data=self.data if scale.data is None else scale.data,
@@ -182,7 +182,7 @@ def _library(name: str) -> dict[str, Any]:
 
 def as_definition(content: Settings, name: str, *, place: str) -> Definition:
     """An experiment from the content of its file; what is wrong is named with its place."""
-    scales = merge(_library(SCALES), _table(content, "scales", place))
+    scales = _scales(content, place)
     rows = _table(content, "rows", place)
     if not rows:
         raise UserError(f"{place}: has no rows; each is `NAME: {{method: slm-fp}}`.")
@@ -196,6 +196,16 @@ def as_definition(content: Settings, name: str, *, place: str) -> Definition:
         ],
         scales={key: _built(Scale, scale or {}, f"{place}: scale {key}") for key, scale in scales.items()},
     )
+
+
+def _scales(content: Settings, place: str) -> dict[str, Any]:
+    """All scales; settings of the library's, then of the experiment, then of its own scale."""
+    library, own = _library(SCALES), _table(content, "scales", place)
+    common = {"settings": _table(content, "settings", place)}
+    return {
+        name: merge(merge(library.get(name, {}), common), _table(own, name, f"{place}: scales"))
+        for name in {**library, **own}
+    }
 
 
 def _row(row: Any, name: str, place: str) -> dict[str, Any]:

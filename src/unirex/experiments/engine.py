@@ -63,6 +63,8 @@ def run_cells(
                 _run_here(queue, store, run, progress)
         else:
             _run_in_processes(queue, store, run, progress, workers, threads)
+    for cell in list(queue.waiting):
+        queue.fail(cell, "was not run")
     return queue.failures
 
 
@@ -141,7 +143,10 @@ def _run_in_processes(
                     _fill(pool, queue, running, workers, run, store)
             except BrokenProcessPool:
                 for cell in running.values():
-                    _failed(queue, cell, RuntimeError(KILLED), progress)
+                    if cell.state(store) == "done":
+                        _finished(queue, cell, 0.0, progress)
+                    else:
+                        _failed(queue, cell, RuntimeError(KILLED), progress)
                 continue
         if not running:
             return
@@ -151,7 +156,11 @@ def _fill(
     pool: Executor, queue: Queue, running: dict[Future[float], Cell], workers: int, run: RunCell, store: Path
 ) -> None:
     while len(running) < workers and (cell := queue.next()):
-        running[pool.submit(_timed, run, cell, store)] = cell
+        try:
+            running[pool.submit(_timed, run, cell, store)] = cell
+        except BrokenProcessPool:
+            queue.postpone(cell)  # a worker died between two cells
+            raise
 
 
 def _settle(future: Future[float], cell: Cell, queue: Queue, progress: Progress) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
@@ -12,22 +13,24 @@ from unirex.metrics.paired import mean_std
 from unirex.metrics.registry import metric
 from unirex.report import plots
 from unirex.report.figures import COLOURS, MUTED, Figure, SystemStyle, canvas, short_names
-from unirex.report.grid import Cell
+from unirex.report.grid import Cell as TableCell
 from unirex.report.plots import LinePanel, Series
 from unirex.report.table import cell, header
 
 if TYPE_CHECKING:
+    from unirex.experiments.cells import Cell
     from unirex.experiments.results import StudyResults
 
+GOLD = "training.gold_fraction"
 Bars = Mapping[str, Sequence[float]]  # of each row, one value for each series
 
 
-def mean_cell(key: str, values: Sequence[float]) -> Cell:
+def mean_cell(key: str, values: Sequence[float]) -> TableCell:
     """Mean ± standard deviation over seeds."""
     mean, std = mean_std(values)
     if isnan(std):
         return value_cell(key, mean)
-    return Cell(f"{cell(key, mean)} ± {cell(key, std)}", numbers={"": mean, "std": std})
+    return TableCell(f"{cell(key, mean)} ± {cell(key, std)}", numbers={"": mean, "std": std})
 
 
 def composite(
@@ -37,14 +40,14 @@ def composite(
     if not comparison.gains:
         return None
     values = {name: [gain.cnrg] for name, gain in comparison.gains.items()}
-    taught = {number.variant.name for number in results.finished if _learns_marks(number.cell.content)}
+    taught = {number.variant.name for number in results.finished if _learns_marks(number.trained[-1])}
     panels = {
         "without gold rationales": {name: bar for name, bar in values.items() if name not in taught},
         "with gold rationales": {name: bar for name, bar in values.items() if name in taught},
     }
     panels = {title: bars for title, bars in panels.items() if bars}
     return Figure(
-        f"composite-{measured_on}",
+        "composite",
         "Composite relative gain",
         "CNRG, the mean of faithfulness, plausibility and performance, each between the worst and the best "
         "row (higher is better).",
@@ -52,11 +55,9 @@ def composite(
     )
 
 
-def _learns_marks(content: Mapping[str, Any]) -> bool:
-    """Whether a method learns from gold rationales."""
-    from unirex.methods.resolving import resolve
-
-    return bool(resolve(content["method"], None, {}).objectives.plausibility.weight)
+def _learns_marks(trained: Cell) -> bool:
+    """Whether a training learns from gold rationales."""
+    return bool(trained.content["config"]["objectives"]["plausibility"]["weight"])
 
 
 def desiderata(
@@ -67,7 +68,7 @@ def desiderata(
         return None
     bars = {name: [gain.fnrg, gain.pnrg, gain.tnrg] for name, gain in comparison.gains.items()}
     return Figure(
-        f"desiderata-{measured_on}",
+        "desiderata",
         "Relative gain by desideratum",
         "Faithfulness, plausibility and task performance, each between the worst and the best row.",
         lambda: _bars({"": bars}, ["faithfulness", "plausibility", "performance"]),
@@ -104,12 +105,13 @@ def auprc_lines(
     """AUPRC over the one setting that varies, with a band of one standard deviation over seeds."""
     if not results.varied:
         return None
-    setting, key = results.varied[0], "auprc"
+    setting, key, of_gold = results.varied[0], "auprc", results.varied[0] == GOLD
     by_row: dict[str, dict[float | None, list[float]]] = {}
     for number in results.finished:
         value = results.saved(number)["metrics"].get(key)
         if (number.trained_on, number.measured_on) == (trained_on, measured_on) and value is not None:
-            points = by_row.setdefault(number.variant.row.name, {})
+            point = {name: at for name, at in number.variant.point.items() if name != setting}
+            points = by_row.setdefault(replace(number.variant, point=point).name, {})
             points.setdefault(number.variant.point.get(setting), []).append(value)
     ticks = sorted({at for points in by_row.values() for at in points if at is not None})
     lines = []
@@ -121,20 +123,15 @@ def auprc_lines(
             scale = metric(key).scale
             numbers.append((scale * mean, scale * (mean - spread), scale * (mean + spread)))
         lines.append(Series(name, numbers, order))
-    panel = LinePanel(
-        "", f"{setting.rpartition('.')[2].replace('_', ' ')}, %", header(key), _named(ticks), lines
-    )
+    across = "training texts with gold, %" if of_gold else setting
+    panel = LinePanel("", across, header(key), list(map(str, ticks)), lines)
+    against = "the per cent of training texts that keep their gold rationale" if of_gold else setting
     return Figure(
-        f"auprc-{measured_on}",
-        "Plausibility by gold",
-        "AUPRC against the per cent of training texts that keep their gold rationale. Bands: one standard "
-        "deviation over seeds.",
+        "auprc",
+        "Plausibility by gold" if of_gold else f"Plausibility by {setting}",
+        f"AUPRC against {against}. Bands: one standard deviation over seeds.",
         lambda: plots.lines([panel], height=4.2),
     )
-
-
-def _named(ticks: Sequence[float]) -> list[str]:
-    return [f"{tick:g}" for tick in ticks]
 
 
 def cost(results: StudyResults, comparison: Comparison, trained_on: str, measured_on: str) -> Figure | None:
@@ -143,7 +140,7 @@ def cost(results: StudyResults, comparison: Comparison, trained_on: str, measure
     if not keys or not comparison.measured(["seconds"]):
         return None
     return Figure(
-        f"cost-{measured_on}",
+        "cost",
         "Quality against cost",
         "Seconds to predict and explain one text, on this machine (left is cheaper, up is better). A "
         "line joins the same method at different settings.",
@@ -152,7 +149,7 @@ def cost(results: StudyResults, comparison: Comparison, trained_on: str, measure
 
 
 def _cost(results: StudyResults, comparison: Comparison, keys: Sequence[str]) -> Any:
-    rows = {number.variant.name: number.variant.row.name for number in results.finished}
+    rows = {number.variant.name: replace(number.variant, point={}).name for number in results.finished}
     figure, axes = canvas(len(keys), across=2, height=4.0)
     for axis, key in zip(axes, keys, strict=True):
         groups: dict[str, list[tuple[float, float]]] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from unirex.comparison import Comparison
 from unirex.comparison.method import Method
@@ -83,7 +84,12 @@ def table(
     for method in comparison.methods:
         line = {"method": Cell(method.name), "group": Cell(groups[method.name])}
         line["seeds"] = count_cell(method.seeds)
-        line |= {key: _cell(results, comparison, method, key, measured_on) for key in keys}
+        line |= {
+            key: _positive_cell(results, method, (trained_on, measured_on))
+            if key == POSITIVE
+            else metric_cell(method, key, strong=method.name in comparison.best(key))
+            for key in keys
+        }
         line |= {f"{key}_paper": paper_cell(paper.get(method.name), key) for key in keys}
         body.append([line[head.key] for head in heads])
     caption = f"{comparison.texts} texts. ± is the standard deviation over seeds."
@@ -106,15 +112,14 @@ def _columns(results: StudyResults, comparison: Comparison, measured_on: str) ->
     return [key for key in usual if comparison.measured([key])]
 
 
-def _cell(results: StudyResults, comparison: Comparison, method: Method, key: str, measured_on: str) -> Cell:
-    if key != POSITIVE:
-        return metric_cell(method, key, strong=method.name in comparison.best(key))
-    values = [  # of renamed labels, that of the label the dataset is about
+def _positive_cell(results: StudyResults, method: Method, place: tuple[str, str]) -> Cell:
+    """F1 of the label that the dataset is about, also where another stands for it."""
+    values = [
         results.saved(number)["metrics"][POSITIVE]
         for number in results.finished
-        if number.variant.name == method.name and number.measured_on == measured_on
+        if number.variant.name == method.name and (number.trained_on, number.measured_on) == place
     ]
-    return figures.mean_cell(key, values)
+    return figures.mean_cell(POSITIVE, values)
 
 
 def gains(
@@ -155,6 +160,7 @@ def _drawn(
     ) -> Iterator[Section]:
         figure = draw(results, comparison, trained_on, measured_on)
         if figure is not None:
+            figure = replace(figure, name=f"{figure.name}-{_place(trained_on, measured_on)}")
             yield Section(figure.name, _title(figure.title, trained_on, measured_on), figures=[figure])
 
     return part

@@ -16,7 +16,15 @@ from unirex.experiments.study import Measured, Study, store_of
 from unirex.files import replace_file, write_file
 from unirex.paper import published
 
-FIXED = ("experiment", "row", "group", "trained_on", "measured_on", "seed")  # first columns of the table
+FIXED = (
+    "experiment",
+    "row",
+    "group",
+    "preset",
+    "trained_on",
+    "measured_on",
+    "seed",
+)  # first columns of the table
 NUMBERS = ("metric", "value", "low", "high", "texts", "cell")  # last columns
 POSITIVE = "binary_f1"
 
@@ -54,6 +62,7 @@ class StudyResults:
         found = [row["f1"] for row in saved["classes"] if str(row["label"]) == positive]
         if found:  # the label that stands for the one the dataset is about
             saved["metrics"][POSITIVE] = found[0]
+            saved["intervals"].pop(POSITIVE, None)  # that of another label
         return saved
 
     def _positive_label(self, number: Measured) -> str | None:
@@ -74,6 +83,7 @@ class StudyResults:
                 "experiment": self.study.definition.name,
                 "row": row.name,
                 "group": row.group,
+                "preset": number.variant.preset,
                 "trained_on": number.trained_on,
                 "measured_on": number.measured_on,
                 "seed": number.seed,

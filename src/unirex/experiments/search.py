@@ -13,7 +13,7 @@ from typing import Any, Literal
 from unirex.config import DEFAULT_PRESET, Config, merge
 from unirex.errors import UserError, one_line
 from unirex.experiments.cells import Data
-from unirex.experiments.definition import MEASURE, Definition, Row, as_definition
+from unirex.experiments.definition import MEASURE, Definition, Row, as_definition, nested
 from unirex.experiments.space import Choice, Range, Space
 from unirex.experiments.study import Study
 from unirex.files import write_file
@@ -73,8 +73,9 @@ class Search:
 
     def short(self, point: Mapping[str, Any], *, name: str = "") -> Study:
         """The short training of a point, measured for performance."""
-        trained = {name: value for name, value in point.items() if not name.startswith(MEASURE)}
-        settings = merge(self.definition.settings, {"training": {"epochs": 1, "max_batches": self._batches}})
+        length = {"training.epochs": 1, "training.max_batches": self._batches(point)}
+        trained = {name: value for name, value in point.items() if not name.startswith((MEASURE, *length))}
+        settings = merge(self.definition.settings, nested(length))
         measure = merge(self.definition.measure, {"budgets": [20]})  # faithfulness is not asked for
         definition = replace(self.definition, settings=settings, measure=measure)
         return self._study(definition, trained, f"short {name}")
@@ -83,10 +84,9 @@ class Search:
         rows, vary = [Row(name or self.method, self.method)], {key: [value] for key, value in point.items()}
         return Study(replace(definition, rows=rows, vary=vary), [self.data], split=SPLIT)
 
-    @property
-    def _batches(self) -> int:
+    def _batches(self, point: Mapping[str, Any]) -> int:
         training = self.config.training
-        whole = ceil(len(self.data.load()["train"]) / training.batch_size)
+        whole = ceil(len(self.data.load()["train"]) / point.get("training.batch_size", training.batch_size))
         return max(1, ceil(SHORT * min(whole, training.max_batches or whole)))
 
     @cached_property

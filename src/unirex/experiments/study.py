@@ -97,6 +97,9 @@ class Study:
             if config.eval_removal != Config().eval_removal:
                 options.setdefault("removal", config.eval_removal)
             options.setdefault("extractor", config.extractor)
+            if options["extractor"] == config.extractor:
+                own = {key: value for key, value in config.extractor_options.items() if key != "create_graph"}
+                options["extractor_options"] = own | options.get("extractor_options", {})
         return options
 
     @cached_property
@@ -180,21 +183,30 @@ def make_study(
         for name in rows:
             if name not in known:
                 raise unknown("row", name, known)
-        definition = replace(definition, rows=[known[name] for name in rows])
+        definition = replace(definition, rows=[known[name] for name in dict.fromkeys(rows)])
     definition = replace(
         definition,
         settings=merge(definition.settings, settings or {}),
-        seeds=tuple(definition.seeds if seeds is None else seeds),
-        data=tuple(definition.data if data is None else data),
-        presets=tuple(definition.presets if presets is None else presets),
+        seeds=tuple(dict.fromkeys(definition.seeds if seeds is None else seeds)),
+        data=tuple(dict.fromkeys(definition.data if data is None else data)),
+        presets=tuple(dict.fromkeys(definition.presets if presets is None else presets)),
     )
     reading = tuple((options or {}).items())
     on = [
-        Data(source, reading, tuple((table.get("labels") or {}).items()))
+        Data(source, reading, tuple((str(key), label) for key, label in (table.get("labels") or {}).items()))
         for source, table in definition.measured_on.items()
     ]
-    facts = {"experiment": experiment, "scale": scale}
-    return Study(definition, [Data(source, reading) for source in definition.data], on, split, facts)
+    trained_on = [Data(source, reading) for source in definition.data]
+    for datasets in (trained_on, on):
+        _check_names(datasets)
+    return Study(definition, trained_on, on, split, {"experiment": experiment, "scale": scale})
+
+
+def _check_names(datasets: Sequence[Data]) -> None:
+    """Refuse datasets of one name, which tables could not tell apart."""
+    for name, times in Counter(data.name for data in datasets).items():
+        if times > 1:
+            raise UserError(f"--data: {times} datasets are called '{name}'; rename all but one.")
 
 
 def load_study(folder: Path) -> Study:
