@@ -39,7 +39,7 @@ from unirex.explanation import Explanation, RationaleRule, check_names, explanat
 from unirex.extractors import LABEL_FREE, build_extractor, extractor_name, option_names
 from unirex.extractors.token_scores import check_dial
 from unirex.files import Advance, Progress, check_sums, new_draft, write_sums
-from unirex.modeling import RationaleConfig, RationaleModel
+from unirex.modeling import SETTINGS, RationaleConfig, RationaleModel
 from unirex.models.classifier import Classifier
 from unirex.models.encoders import (
     SAFE,
@@ -65,6 +65,7 @@ WINDOW = 1024  # texts read ahead and sorted by length
 POST_HOC_EXTRACTOR = "integrated-gradients"  # of classifiers that were not trained here
 POST_HOC_OPTIONS = {"steps": 20}  # Sundararajan et al. 2017: 20 to 300 steps
 
+KINDS_OF_SETTINGS: dict[Any, str] = {bool: "true or false", str: "text", (int, float): "a number"}
 T = TypeVar("T")
 Text = str | tuple[str, ...] | Mapping[str, Any] | Example  # what can be explained
 ColumnNames = Mapping[str, str] | None  # names of columns by role, where they are not the usual ones
@@ -636,6 +637,10 @@ def _check_types(path: str, config: RationaleConfig) -> None:
     """Refuse settings that are used only when a text is read, and are of another type than was saved."""
     if not isinstance(config.max_length, int):
         raise UserError(f"{path}: 'max_length' in config.json must be a whole number.")
+    for name, usual in SETTINGS.items():
+        for kind, said in KINDS_OF_SETTINGS.items():
+            if isinstance(usual, kind) and not isinstance(getattr(config, name), kind):
+                raise UserError(f"{path}: '{name}' in config.json must be {said}.")
     weights = config.class_weights
     numbers = isinstance(weights, list | tuple) and all(isinstance(weight, int | float) for weight in weights)
     if weights is not None and not (numbers and len(weights) == len(config.labels)):

@@ -92,7 +92,15 @@ def test_a_setting_that_is_no_number_is_refused(folders, kind):
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("max_length", "x"), ("class_weights", "x"), ("class_weights", [1.0]), ("class_weights", ["1", "2"])],
+    [
+        ("max_length", "x"),
+        ("class_weights", "x"),
+        ("class_weights", [1.0]),
+        ("class_weights", ["1", "2"]),
+        ("truncation", {}),
+        ("separators", "yes"),
+        ("temperature", None),
+    ],
 )
 def test_a_setting_of_another_type_is_refused(folders, name, value):
     folder, load = folders["system"]
