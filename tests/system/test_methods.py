@@ -186,6 +186,11 @@ def test_settings_come_from_defaults_method_file_and_caller_in_this_order(tmp_pa
     assert config.training.batch_size == 32  # the default
 
 
+def test_a_variant_that_is_no_text_is_refused():
+    with pytest.raises(UserError, match="variant"):
+        resolve("sgt", {"sgt": {"variant": []}}, {})
+
+
 def test_another_extractor_inherits_the_options_it_knows():
     assert resolve("aa-fp", None, {"extractor": "gradient"}).extractor_options == {"create_graph": True}
     assert resolve("aa-fp", None, {"extractor": "deeplift"}).extractor_options == {}
