@@ -82,14 +82,15 @@ def compare_page(
     style = resource("compare.css")
     if not examples:
         return page(title, body, style=style)
-    return page(title, body, style=style + resource("browser.css"), script=resource("browser.js"))
+    script = resource("dom.js") + resource("browser.js")
+    return page(title, body, style=style + resource("browser.css"), script=script)
 
 
 # ---- The browser of examples ------------------------------------------------------------------------------
 
 
 def browser(examples: Sequence[ComparedExample], methods: Sequence[str]) -> Html:
-    """The section to browse the examples in; its page has `browser.css` and runs `browser.js`."""
+    """The section to browse the examples in; its page has `browser.css` and runs `dom.js` and `browser.js`."""
     texts = f"{len(examples):,} text{'' if len(examples) == 1 else 's'}"
     # The form that narrows the view; fields that the examples have no data for are left out.
     rows = [_order(examples, methods), *_filters(examples, methods), _switches(examples, methods)]

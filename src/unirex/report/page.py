@@ -13,32 +13,42 @@ from unirex.report.markup import Html, element, joined
 # Texts of the data are on the page: if escaping ever failed, they still could neither load nor run anything.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 FOOTER = "Made with unirex. This page is one file and needs no network."
+LIVE_FOOTER = "Made with unirex. This page asks only the server it comes from."
 GOLD_KEY = (element("span", "dots above", class_="gold-mark"), "what the data mark as the reasons (gold)")
 
 
-def page(title: str, body: Sequence[str], *, style: str = "", script: str = "") -> str:
-    """The whole file; its policy allows its own style and its one script, if any, and nothing else."""
+def page(title: str, body: Sequence[str], *, style: str = "", script: str = "", live: bool = False) -> str:
+    """The whole file; its policy allows its own style and its one script, if any, and nothing else.
+
+    Args:
+        title: of the window.
+        body: its parts.
+        style: rules of its own, after those of all pages.
+        script: the one script that may run.
+        live: the script asks the server that the page comes from.
+    """
     head = [
         element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content=policy(script)),
+        element("meta", http_equiv="Content-Security-Policy", content=policy(script, live=live)),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("meta", name="color-scheme", content="light dark"),
         element("title", title),
         element("style", Html(shade_css() + resource("style.css") + style)),
     ]
     run = [element("script", Html(script))] if script else []
-    footer = element("footer", element("p", FOOTER))
+    footer = element("footer", element("p", LIVE_FOOTER if live else FOOTER))
     content = element("body", element("main", joined(body, "\n")), footer, *run)
     whole = element("html", element("head", joined(head, "\n")), content, lang="en")
     return f"<!doctype html>\n{whole}\n"
 
 
-def policy(script: str = "") -> str:
+def policy(script: str = "", *, live: bool = False) -> str:
     """The content security policy of a page; it names the script by its hash, so that no other runs."""
     if not script:
         return POLICY
     digest = b64encode(sha256(script.encode("utf-8")).digest()).decode("ascii")
-    return f"{POLICY}; script-src 'sha256-{digest}'"
+    asking = "; connect-src 'self'" if live else ""
+    return f"{POLICY}; script-src 'sha256-{digest}'{asking}"
 
 
 def resource(name: str) -> str:
