@@ -14,12 +14,10 @@ from unirex.errors import UserError
 from unirex.files import say
 from unirex.models.saved import check_saved
 from unirex.serve import check_installed
-from unirex.serve.settings import Batching, Limits, Settings
+from unirex.serve.settings import KEY, Batching, Limits, Settings
 
 if TYPE_CHECKING:
     from unirex.system import System
-
-KEY = "UNIREX_API_KEY"
 
 
 def options(parser: ArgumentParser, arguments: Sequence[str]) -> None:

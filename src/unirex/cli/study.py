@@ -1,4 +1,4 @@
-"""`unirex study …`: studies with people, made, filled, reported, exported."""
+"""`unirex study …`: studies with people, made, served, reported, exported."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import get_args
 
 from jsonargparse import ArgumentParser, Namespace
 
-from unirex.cli import inputs
+from unirex.cli import inputs, study_serve
 from unirex.cli.command import Command, sub_commands
 from unirex.errors import UserError
 from unirex.files import write_file
@@ -233,6 +233,9 @@ options, run = sub_commands(
     {
         "create": Command("Make a study from runs or saved evaluations.", _create_options, _create),
         "status": Command("Who is how far, and the codes to join with.", _status_options, _status),
+        "serve": Command(
+            "Ask the people of a study in their browsers.", study_serve.options, study_serve.run
+        ),
         "report": Command("Tables, tests, figures and a page of the answers.", _report_options, _report),
         "export": Command("Write all answers to CSV or JSON lines.", _export_options, _export),
         "withdraw": Command("Delete what one person answered.", _withdraw_options, _withdraw),

@@ -107,15 +107,24 @@ def _foreign() -> ApiError:
 
 
 def origin_of(address: str) -> str:
-    """The origin of an address, as browsers send it.
+    """The origin of a server's address, as browsers send it.
 
-    >>> origin_of("https://Study.example.org:443/people/")
+    >>> origin_of("https://Study.example.org:443/")
     'https://study.example.org'
     """
-    parts = urlsplit(address)
-    port = {"http": 80, "https": 443}.get(parts.scheme)
-    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
-    return f"{parts.scheme}://{host}" + ("" if parts.port in (None, port) else f":{parts.port}")
+    try:
+        parts = urlsplit(address)
+        usual, port = {"http": 80, "https": 443}[parts.scheme], parts.port
+    except (KeyError, ValueError):
+        raise _no_address(address) from None
+    if not parts.hostname or parts.path.strip("/") or parts.query or parts.fragment or parts.username:
+        raise _no_address(address)
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    return f"{parts.scheme}://{host}" + ("" if port in (None, usual) else f":{port}")
+
+
+def _no_address(address: str) -> UserError:
+    return UserError(f"--url {address}: give the address of a server, such as https://study.example.org")
 
 
 class Attempts:

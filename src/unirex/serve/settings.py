@@ -8,6 +8,7 @@ from typing import Any
 
 from unirex.errors import UserError
 
+KEY = "UNIREX_API_KEY"  # variable of the environment
 SHORTEST_KEY = 16  # characters
 
 
@@ -82,8 +83,7 @@ class Settings:
             check_key(self.api_key)
         elif not is_loopback(self.host):
             raise UserError(
-                f"--host {self.host}: other machines could ask without a key; give --api_key, or set "
-                "UNIREX_API_KEY."
+                f"--host {self.host}: other machines could ask without a key; give --api_key, or set {KEY}."
             )
 
 

@@ -75,6 +75,10 @@ PRAGMA user_version = 1;
 """
 
 
+class StoreError(UserError):
+    """The file of the answers cannot be read or written, whoever asks for what."""
+
+
 class Store:
     """The database in a study's folder."""
 
@@ -127,13 +131,13 @@ class Store:
         except sqlite3.IntegrityError:
             raise
         except sqlite3.DatabaseError as error:
-            raise UserError(f"{self.path}: {one_line(error)}.") from error
+            raise StoreError(f"{self.path}: {one_line(error)}.") from error
 
     def _connection(self) -> sqlite3.Connection:
         """The connection of this thread; a process that was forked opens its own."""
         if getattr(self._local, "connection", None) is None or self._local.process != os.getpid():
             if not self.path.is_file():
-                raise UserError(f"{self.path}: the answers of this study are missing.")
+                raise StoreError(f"{self.path}: the answers of this study are missing.")
             self._connect()
         connection: sqlite3.Connection = self._local.connection
         return connection

@@ -160,7 +160,34 @@ class UserStudy:
             raise UserError(f"annotator {current.name} has withdrawn.")
         if current.finished:
             return None
-        return self._question(current, current.answered)
+        return self.question(current, current.answered)
+
+    def question(self, annotator: Annotator, position: int) -> Question:
+        """One of a person's questions by its place; pages show only the `next` one."""
+        query = "SELECT * FROM questions WHERE annotator = ? AND position = ?"
+        rows = self.store.rows(query, (annotator.number, position))
+        if not rows:
+            raise UserError(f"annotator {annotator.name} has no question {position}.")
+        row = rows[0]
+        item = self.definition.items[row["item"]]
+        showing = item.showings[row["arm"]]
+        segments = item.segments
+        if row["part"] == "check":
+            segments = (
+                *segments[:-1],
+                f"{segments[-1]} {instruction(row['task'], row['right'], row['score'])}",
+            )
+        return Question(
+            position=position,
+            questions=annotator.questions,
+            task=row["task"],
+            practice=row["part"] == "practice",
+            segments=segments,
+            marks=showing.marks if row["marked"] else tuple(() for _ in segments),
+            choices=item.choices,
+            labels=self.definition.labels_of(item) if row["task"] == "simulation" else (),
+            label=None if row["task"] == "simulation" else showing.label,
+        )
 
     def answer(self, annotator: Annotator, question: Question, reply: Reply, *, seconds: float) -> str | None:
         """Store an answer for good; returns the right label of a practice question, else None.
@@ -198,30 +225,6 @@ class UserStudy:
             done = connection.execute("DELETE FROM answers WHERE annotator = ?", (annotator.number,))
         self.store.forget()
         return done.rowcount
-
-    def _question(self, annotator: Annotator, position: int) -> Question:
-        (row,) = self.store.rows(
-            "SELECT * FROM questions WHERE annotator = ? AND position = ?", (annotator.number, position)
-        )
-        item = self.definition.items[row["item"]]
-        showing = item.showings[row["arm"]]
-        segments = item.segments
-        if row["part"] == "check":
-            segments = (
-                *segments[:-1],
-                f"{segments[-1]} {instruction(row['task'], row['right'], row['score'])}",
-            )
-        return Question(
-            position=position,
-            questions=annotator.questions,
-            task=row["task"],
-            practice=row["part"] == "practice",
-            segments=segments,
-            marks=showing.marks if row["marked"] else tuple(() for _ in segments),
-            choices=item.choices,
-            labels=self.definition.labels_of(item) if row["task"] == "simulation" else (),
-            label=None if row["task"] == "simulation" else showing.label,
-        )
 
     def _check(self, question: Question, reply: Reply) -> None:
         """Refuse what does not answer the question, in words for the person who sent it."""
