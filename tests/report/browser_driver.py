@@ -134,10 +134,11 @@ class Browser:
     def press(self, key: str) -> None:
         """Press and release one key."""
         codes = {"ArrowLeft": 37, "ArrowRight": 39, "Tab": 9, "Enter": 13, " ": 32}
-        text = {"Enter": "\r", " ": " "}.get(key)
+        text = "\r" if key == "Enter" else key if len(key) == 1 else None
         extra = {"text": text} if text else {}
+        code = codes.get(key) or ord(key)
         for kind in ("keyDown", "keyUp"):
-            self.ask("Input.dispatchKeyEvent", type=kind, key=key, windowsVirtualKeyCode=codes[key], **extra)
+            self.ask("Input.dispatchKeyEvent", type=kind, key=key, windowsVirtualKeyCode=code, **extra)
 
     def choose(self, name: str, option: str) -> None:
         """Pick an option of a list by what it says: the popup of a list is not part of the page."""

@@ -77,7 +77,7 @@ def overloaded(seconds: float) -> ApiError:
 
 def failed() -> ApiError:
     """500: the model failed, or the server did; what happened is in its log."""
-    return ApiError(500, "backend", "the text could not be processed; the server's log says why.")
+    return ApiError(500, "backend", "the request could not be processed; the server's log says why.")
 
 
 def unavailable(message: str) -> ApiError:

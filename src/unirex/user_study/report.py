@@ -27,7 +27,9 @@ SIMULATED = "These answers were simulated by scripted annotators. They say nothi
 
 def report_sections(analysis: Analysis) -> list[Section]:
     """All parts of the report."""
-    drawn = [_figure(analysis, measure) for measure in analysis.measures]
+    # While people still answer, a task may have no answers yet.
+    answered = [measure for measure in analysis.measures if analysis.results[measure.key]]
+    drawn = [_figure(analysis, measure) for measure in answered]
     tested = [measure for measure in analysis.measures if analysis.tests[measure.key]]
     tests = [_test_table(analysis, measure, "") for measure in tested[:-1]]
     tests += [_test_table(analysis, measure, TESTS) for measure in tested[-1:]]  # once is enough

@@ -87,10 +87,12 @@
       proceed = null;
       show("You do not take part", make("p", "lead", `You have answered nothing. ${CLOSE}`));
     };
+    const agreeing = button("I agree to take part", agree, { primary: true, alert });
+    proceed = null; // to agree takes the button itself
     show(
       "Before you begin",
       makeAuto("p", "card prose", state.consent),
-      make("div", "row", button("I agree to take part", agree, { primary: true, alert }), button("I do not", refuse, { alert })),
+      make("div", "row", agreeing, button("I do not", refuse, { alert })),
       alert,
     );
   }
@@ -121,7 +123,8 @@
     const go = button(question.task === "reading" ? "Continue" : "Send", () => send(state, groups, form), { primary: true, alert });
     form.append(make("div", "row", go, alert));
     form.addEventListener("submit", (event) => { event.preventDefault(); proceed(); });
-    show(ASKED[question.task], bar(state), textOf(state), form, choices(state));
+    const title = question.practice ? "Practice" : question.task === "reading" ? ASKED.reading : `Question ${question.position + 1}`;
+    show(title, bar(state), textOf(state), form, details(state), choices(state));
     digits.groups = groups;
     activate(groups[0]);
     clock.start();
@@ -162,6 +165,7 @@
       );
     }
     digits.groups = [];
+    place.querySelector(".progress").replaceWith(bar(next));
     form.replaceWith(box, make("div", "row", button("Continue", () => draw(next), { primary: true })));
     box.scrollIntoView({ block: "nearest" });
   }
@@ -182,7 +186,6 @@
     Object.assign(line, { max: state.questions, value: state.answered });
     line.setAttribute("aria-label", "Questions answered");
     made.append(line, make("span", "muted", `${state.answered} of ${state.questions} answered`));
-    if (state.question.practice) made.append(make("span", "chip", "Practice"));
     return made;
   }
 
@@ -210,6 +213,10 @@
     if (!marked.length) return make("p", "fine key-line", "No words are marked in this text.");
     const list = make("span", "hidden-text", ` Marked: ${marked.join("; ")}.`);
     return make("p", "fine key-line", make("mark", "", "Underlined words"), " are the program’s reasons.", list);
+  }
+
+  function details(state) {
+    return make("details", "", make("summary", "", "Instructions"), makeAuto("p", "prose", state.instructions));
   }
 
   function choiceList(question) {
@@ -325,7 +332,7 @@
     if (/^[1-9]$/.test(event.key) && !typing && document.querySelector("form.questions")) {
       event.preventDefault();
       choose(Number(event.key));
-    } else if (event.key === "Enter" && proceed && !event.target.closest?.("button, a")) {
+    } else if (event.key === "Enter" && proceed && !event.target.closest?.("button, a, summary")) {
       event.preventDefault();
       proceed();
     }
@@ -348,7 +355,8 @@
   function draw(state) {
     proceed = null;
     digits.groups = [];
-    if (state.stage === "consent") askConsent(state);
+    if (state.stage === "enter") enter();
+    else if (state.stage === "consent") askConsent(state);
     else if (state.stage === "done") finished(state);
     else if (state.question.task !== explained) explain(state);
     else ask(state);
@@ -372,7 +380,7 @@
       if (code) await join(code);
       else draw(await live.ask("/state"));
     } catch (error) {
-      enter(code || error.status !== 401 ? error.message : "");
+      enter(error.message);
     }
   }
 

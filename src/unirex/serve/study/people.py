@@ -87,9 +87,12 @@ def join(body: JoinBody, request: Request) -> Response:
 
 
 @router.get("/state")
-def where(request: Request, person: Person) -> Response:
-    """What the person has to do next."""
-    return as_json(state(web_of(request).study, person))
+def where(request: Request) -> Response:
+    """What the person has to do next; who has no session enters a code."""
+    web = web_of(request)
+    if web.people.subject(request) is None:
+        return as_json({"stage": "enter"})
+    return as_json(state(web.study, person_of(request)))
 
 
 @router.post("/consent")
