@@ -111,6 +111,7 @@ LIGHT = (
     "cli.compare",
     "overview",
     "user_study",
+    "serve.study",
 )
 
 

@@ -122,7 +122,7 @@ class UserStudy:
 
     def codes(self) -> dict[int, str]:
         """The codes of those who have not withdrawn, by number."""
-        rows = self.store.rows("SELECT number, code FROM annotators WHERE code IS NOT NULL")
+        rows = self.store.rows("SELECT number, code FROM annotators WHERE code IS NOT NULL ORDER BY number")
         return {row["number"]: row["code"] for row in rows}
 
     def join(self, code: str) -> Annotator:
@@ -144,11 +144,14 @@ class UserStudy:
         return _annotator(rows[0])
 
     def consent(self, annotator: Annotator, *, simulated: bool = False) -> Annotator:
-        """Note that the person agreed to take part; nothing can be answered before."""
+        """Note that the person agreed to take part; nothing can be answered before.
+
+        Who is simulated is decided with the first consent, and stays.
+        """
         with self.store.writing() as connection:
             connection.execute(
-                "UPDATE annotators SET consented = COALESCE(consented, ?), simulated = ? "
-                "WHERE number = ? AND withdrawn IS NULL",
+                "UPDATE annotators SET consented = ?, simulated = ? "
+                "WHERE number = ? AND consented IS NULL AND withdrawn IS NULL",
                 (now(), simulated, annotator.number),
             )
         return self.annotator(annotator.number)

@@ -109,7 +109,7 @@
       makeAuto("p", "card prose", state.instructions),
       make("p", "muted", `${keys[explained]} An answer that is sent cannot be changed.`),
       make("div", "row", button("Continue", next, { primary: true })),
-      choices(state),
+      waysOut(state),
     );
   }
 
@@ -124,7 +124,7 @@
     form.append(make("div", "row", go, alert));
     form.addEventListener("submit", (event) => { event.preventDefault(); proceed(); });
     const title = question.practice ? "Practice" : question.task === "reading" ? ASKED.reading : `Question ${question.position + 1}`;
-    show(title, bar(state), textOf(state), form, details(state), choices(state));
+    show(title, bar(state), textOf(state), form, details(state), waysOut(state));
     digits.groups = groups;
     activate(groups[0]);
     clock.start();
@@ -174,7 +174,7 @@
     show(
       "Thank you",
       make("p", "lead", `All ${state.questions} questions are answered, and your answers are stored. ${CLOSE}`),
-      choices(state),
+      waysOut(state),
     );
   }
 
@@ -243,7 +243,7 @@
   }
 
   function group(name, title, options) {
-    const box = make("fieldset", "group", make("legend", "", title));
+    const box = make("fieldset", name === "label" ? "group" : "group scale", make("legend", "", title));
     const inputs = options.map(([, text], at) => {
       const input = make("input");
       Object.assign(input, { type: "radio", name, value: String(at) });
@@ -274,7 +274,7 @@
 
   // ── Ways out ───────────────────────────────────────────────────────────────────────────────────────────────
 
-  function choices(state) {
+  function waysOut(state) {
     const made = make("div", "row ways-out");
     const alert = alertBox();
     if (state.stage !== "done") made.append(quiet("Stop for now", stop, alert));
