@@ -228,8 +228,10 @@ def answer_by_keys(browser, *, check_feedback):
 
 
 def come_back(browser, address):
-    """The page is closed and opened again; it goes on where it was, and going back shows no question."""
+    """The page is closed and opened again; it goes on where it was. Going back leads to no question."""
     text, progress = browser.texts(".text"), browser.texts(".progress .muted")
+    history = [entry["url"] for entry in browser.ask("Page.getNavigationHistory")["entries"]]
+    assert history[-2:] == ["about:blank", f"{address}/"]  # one entry for all questions, without the code
     browser.open(address)
     browser.until(headed("Which label"))
     assert browser.texts("p.lead") == ["Questions answered so far: 3 of 12."]
