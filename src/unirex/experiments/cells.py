@@ -152,7 +152,7 @@ class Cell:
 
 def train_cell(method: str, config: Config, data: Data, *, name: str) -> Cell:
     """The training of a method with these settings."""
-    from unirex.methods.stages import MADE, classifier_config, content_key, stage_settings
+    from unirex.methods.stage_keys import MADE, classifier_config, content_key, stage_settings
 
     if method == "vanilla":  # what does not matter to a plain classifier must not make it another cell
         config = classifier_config(config)
@@ -164,7 +164,7 @@ def train_cell(method: str, config: Config, data: Data, *, name: str) -> Cell:
 
 def measure_cell(trained: Cell, data: Data, options: Mapping[str, Any], *, split: str, name: str) -> Cell:
     """The measurement of what a training gives, on a split of a dataset."""
-    from unirex.methods.stages import MADE, content_key
+    from unirex.methods.stage_keys import MADE, content_key
 
     _check_measuring(options)
     if not data.load().get(split):
@@ -220,7 +220,8 @@ def _keep_failure(folder: Path, error: Exception) -> None:
 def _train(cell: Cell, store: Path) -> Path:
     """Train, or go on with a training that was interrupted; the folder of the run."""
     from unirex.methods import fit
-    from unirex.methods.stages import Stages, classifier_config
+    from unirex.methods.stage_keys import classifier_config
+    from unirex.methods.stages import Stages
 
     content, run, kept = cell.content, cell.folder(store) / "run", store / "stages"
     data, method = Data.read(content["data"]).load(), content["method"]

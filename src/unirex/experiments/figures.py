@@ -87,7 +87,7 @@ def _bars(panels: Mapping[str, Bars], series: Sequence[str]) -> Any:
                     said = {"va": "center", "fontsize": 7, "color": MUTED}
                     axis.text(value + 0.01, place, f"{value:.2f}", **said)
         axis.set_yticks(range(len(bars)), short_names(list(bars)))
-        axis.invert_yaxis()
+        axis.set_ylim(most - 0.4, -0.6)  # bars of all panels are equally thick
         axis.set(title=title, xlim=(0, 1.08), xlabel="relative gain →")
         axis.grid(False, axis="y")
     if len(series) > 1:

@@ -106,7 +106,7 @@ def measuring_passes(config: Config, options: Mapping[str, Any], texts: int) -> 
 def pass_seconds(config: Config, data: Data) -> float | None:
     """Seconds of one training pass over a text of this data; None if the encoder cannot be had here."""
     from unirex.methods.building import build_system
-    from unirex.methods.stages import classifier_config
+    from unirex.methods.stage_keys import classifier_config
 
     splits = data.load()
     try:

@@ -123,7 +123,8 @@ def _columns(results: Results, comparison: Comparison, measured_on: str) -> list
     """Performance as the dataset has it, faithfulness also under the removal that training never saw."""
     own = published.performance_metric(measured_on) if measured_on in published.DATASETS else None
     leading = own or comparison.performance
-    usual = [leading, *(key for key in HEADLINE if key not in PERFORMANCE_SCORES), HELD_OUT]
+    usual = [leading, *(key for key in HEADLINE if key not in PERFORMANCE_SCORES)]
+    usual.insert(usual.index("csd") + 1, HELD_OUT)
     if "cost" in results.definition.report:
         usual += COST
     return [key for key in usual if comparison.measured([key])]

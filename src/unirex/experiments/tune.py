@@ -155,6 +155,6 @@ def _content(search: Search) -> dict[str, Any]:
 
 
 def _digest(search: Search) -> str:
-    from unirex.methods.stages import content_key
+    from unirex.methods.stage_keys import content_key
 
     return content_key(_content(search))
