@@ -20,7 +20,6 @@ from unirex.cli import main
 from unirex.config import merge
 from unirex.data.convert import convert
 from unirex.errors import UserError
-from unirex.evaluation.run import EvaluationOptions
 from unirex.experiments.cells import DONE, MEASURING, OF_SYSTEM, Cell, Data
 from unirex.experiments.definition import PARTS, as_definition, experiment_names, read_definition
 from unirex.experiments.engine import run_cells
@@ -75,7 +74,10 @@ def tidy(folder: Path) -> list[dict[str, str]]:
 ROWS = {  # those that teach something new; the others are methods and settings with tests of their own
     "main": ["AA (IG)", "L2E", "FRESH", "UNIREX (SLM-FP)", "SLM-FPO"],
     "ablation": ["AA-F (Rand)", "SLM-FP", "SLM-FP (Comp)", "SLM-FP (Linear)"],
-    "qualitative": ["UNIREX (AA-FP)", "SLM-FPO"],
+    "efficiency": ["AA (IG)", "SLM-FPO"],
+    "gold-efficiency": ["AA (IG)", "UNIREX (SLM-FP)"],
+    "qualitative": ["A2R+P", "SLM-FPO"],
+    "transfer": ["AA (IG)", "SLM-FPO"],
 }
 
 
@@ -409,6 +411,8 @@ def test_mistakes_are_found_before_anything_is_trained(place, tmp_path, capsys):
 
 
 def test_names_that_are_written_twice_agree():
+    from unirex.evaluation.run import EvaluationOptions  # loads torch, which workers of this module need not
+
     assert tuple(DRAWN) == PARTS
     assert set(MEASURING) == {*OF_SYSTEM, "number", *EvaluationOptions.__annotations__}
 

@@ -20,6 +20,7 @@ from unirex.comparison.tables import (
 )
 from unirex.experiments import examples, figures
 from unirex.experiments.results import POSITIVE, Results, StudyResults, published_rows
+from unirex.methods.presets import preset
 from unirex.metrics.registry import HEADLINE, PERFORMANCE_SCORES
 from unirex.metrics.relative_gain import GUARDED, shows_guarded
 from unirex.paper import published
@@ -125,6 +126,8 @@ def _columns(results: Results, comparison: Comparison, measured_on: str) -> list
     leading = own or comparison.performance
     usual = [leading, *(key for key in HEADLINE if key not in PERFORMANCE_SCORES)]
     usual.insert(usual.index("csd") + 1, HELD_OUT)
+    for name in results.definition.presets:  # what it counts otherwise
+        usual += [key for key in preset(name).columns if key not in usual]
     if "cost" in results.definition.report:
         usual += COST
     return [key for key in usual if comparison.measured([key])]

@@ -85,6 +85,9 @@ def tune(
         if shown:
             _tell_size(given, trials)
         while batch := rounds.next(trials):
+            if shown:
+                numbers = ", ".join(str(trial.number) for trial in batch)
+                say(f"trials {numbers}; {trials} in the end")
             rounds.run(batch, workers=workers, threads=threads, shown=shown)
         return rounds.tuning()
 
