@@ -86,7 +86,7 @@ def id_digest(name: str) -> str:
     """The digest that stands for the id of an example.
 
     >>> id_digest("sst-test-2")
-    '4d5cb9c2b1fe1bd8'
+    '06b925246ed9554f'
     """
     return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[: 2 * DIGEST]
 
