@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from glob import escape as escape_pattern
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from unirex.errors import UserError
 
@@ -299,7 +299,7 @@ class Progress:
         self.done = self._done_before = done
         self._view: _LogLines | _TerminalBar | _NotebookBar | None = None
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> Self:
         self._started_at = self.clock()
         if self.shown:
             self._view = self._new_view()
@@ -319,6 +319,13 @@ class Progress:
         if now >= self._report_at:
             self._report_at = now + self._view.every
             self._view.show(self.doing, self.done, self._goal(), self.status(now - self._started_at))
+
+    def begin(self, doing: str) -> None:
+        """Change the activity: a bar shows it at once, a log gets a line."""
+        self.doing = doing
+        if self._view is not None:
+            elapsed = self.clock() - self._started_at
+            self._view.begin(doing, self.done, self._goal(), self.status(elapsed))
 
     def say(self, line: str) -> None:
         """Show a line of news, above the bar if there is one."""
@@ -365,6 +372,9 @@ class _LogLines:
     def __init__(self, console: Console | None, first: float) -> None:
         self.console, self.first = console, first
 
+    def begin(self, doing: str, done: int, goal: int | None, status: str) -> None:
+        self.say(doing)
+
     def show(self, doing: str, done: int, goal: int | None, status: str) -> None:
         self.say(f"{doing}: {status}")
 
@@ -399,6 +409,8 @@ class _TerminalBar:
     def show(self, doing: str, done: int, goal: int | None, status: str) -> None:
         self.bar.update(self.task, description=doing, completed=done, total=goal, status=status)
 
+    begin = show
+
     def say(self, line: str) -> None:
         self.bar.console.print(line, markup=False, highlight=False, soft_wrap=True)
 
@@ -424,6 +436,8 @@ class _NotebookBar:
         numbers = "" if goal is None else f' value="{done}" max="{goal}"'
         self.bar = f"<div><progress{numbers}></progress> {escape(f'{doing}: {status}')}</div>"
         self._draw()
+
+    begin = show
 
     def say(self, line: str) -> None:
         self.lines.append(f"<div>{escape(line)}</div>")

@@ -3,11 +3,15 @@
 import csv
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
+import zipfile
+from dataclasses import replace
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 
@@ -16,12 +20,16 @@ from unirex.cli import main
 from unirex.config import merge
 from unirex.data.convert import convert
 from unirex.errors import UserError
-from unirex.experiments.cells import DONE, Cell, Data
-from unirex.experiments.definition import as_definition, experiment_names, read_definition
+from unirex.experiments.cells import DONE, MEASURING, OF_SYSTEM, Cell, Data
+from unirex.experiments.definition import PARTS, as_definition, experiment_names, read_definition
 from unirex.experiments.engine import run_cells
-from unirex.experiments.plan import plan, training_passes
+from unirex.experiments.passes import training_passes
+from unirex.experiments.plan import plan
+from unirex.experiments.progress import StudyProgress
+from unirex.experiments.report import DRAWN
 from unirex.experiments.results import StudyResults
 from unirex.experiments.study import load_study, make_study, store_of
+from unirex.files import locked
 from unirex.methods.resolving import resolve
 
 SETTINGS = {"training": {"batch_size": 8, "max_batches": 1, "learning_rate": 4e-3}, "pooling": "mean"}
@@ -66,7 +74,10 @@ def tidy(folder: Path) -> list[dict[str, str]]:
 ROWS = {  # those that teach something new; the others are methods and settings with tests of their own
     "main": ["AA (IG)", "L2E", "FRESH", "UNIREX (SLM-FP)", "SLM-FPO"],
     "ablation": ["AA-F (Rand)", "SLM-FP", "SLM-FP (Comp)", "SLM-FP (Linear)"],
-    "qualitative": ["UNIREX (AA-FP)", "SLM-FPO"],
+    "efficiency": ["AA (IG)", "SLM-FPO"],
+    "gold-efficiency": ["AA (IG)", "UNIREX (SLM-FP)"],
+    "qualitative": ["A2R+P", "SLM-FPO"],
+    "transfer": ["AA (IG)", "SLM-FPO"],
 }
 
 
@@ -215,6 +226,125 @@ def test_failed_cells_are_said(place, tmp_path, capsys):
     assert "failed: train UNIREX (DLM-P), seed 0, planted: " in said and "Traceback" not in said
 
 
+def test_status_fills_up_and_says_what_runs(studied, place, tmp_path, capsys):
+    assert main(["experiment", "status", str(studied("main"))]) == 0
+    first, *rows, last = capsys.readouterr().out.splitlines()
+    assert first.split()[:4] == ["done", "running", "failed", "waiting"] and "CSD ↑" in first
+    assert rows[0].startswith("AA (IG)") and rows[0].split()[2] == "1" and last.endswith(" cells are done.")
+    study = load_study(studied("main"))
+    study.save(tmp_path / "copy")
+    training = study.measured[-1].trained[-1].folder(tmp_path / "cells")
+    training.mkdir(parents=True)
+    (training / "log.txt").write_text("epoch 1\ntraining: 3 of 9\n", "utf-8")
+    with locked(training):
+        assert main(["experiment", "status", str(tmp_path / "copy")]) == 0
+    said = capsys.readouterr().out
+    assert "running: train SLM-FPO, seed 0, planted: training: 3 of 9" in said
+    assert next(line for line in said.splitlines() if line.startswith("SLM-FPO")).split() == ["SLM-FPO", "1"]
+
+
+def test_finished_cells_can_be_copied(studied, tmp_path):
+    """Cells are named by content, so that those of another machine count as soon as they are there."""
+    folder = studied("efficiency")
+    study = load_study(folder)
+    for cell in study.cells:
+        if cell.work == "measure":
+            copytree(cell.folder(store_of(folder)), cell.folder(tmp_path / "cells"))
+    study.save(tmp_path / "efficiency")
+    assert main(["experiment", "report", str(tmp_path / "efficiency")]) == 0
+    assert tidy(tmp_path / "efficiency") == tidy(folder)
+
+
+def test_packs_give_the_same_report_without_texts(studied, place, tmp_path, capsys):
+    """Two packs that have a row in common, beside the study that has all rows."""
+    parts = {"a": ["SLM-FPO", "FRESH", "AA (IG)"], "b": ["AA (IG)", "L2E", "UNIREX (SLM-FP)"]}
+    whole = studied("main")
+    for name, rows in parts.items():
+        assert main(command("run", place, "main", place / name, "--rows", *rows)) == 0
+        assert main(["experiment", "pack", str(place / name), str(tmp_path / f"{name}.zip")]) == 0
+    packs = [str(tmp_path / f"{name}.zip") for name in parts]
+    capsys.readouterr()
+    assert main(["experiment", "report", *packs, "--out", str(tmp_path / "both")]) == 0
+    said = capsys.readouterr().out
+    assert "5 of 5 measurements are finished." in said
+    assert tidy(tmp_path / "both") == tidy(whole)
+    tables = sorted(path.name for path in (whole / "report").glob("*.[mtc]*"))
+    assert tables and sorted(path.name for path in (tmp_path / "both/report").glob("*.[mtc]*")) == tables
+    for name in tables:
+        assert (tmp_path / "both/report" / name).read_text() == (whole / "report" / name).read_text(), name
+    with zipfile.ZipFile(packs[0]) as pack:
+        content = b"".join(pack.read(name) for name in pack.namelist())
+    examples = Data(str(place / "planted.jsonl")).load()["test"]
+    hidden = [part for example in examples for part in (example.id, *example.segments)]
+    assert not [part for part in (*hidden, str(place)) if part.encode() in content]
+    mixed = [packs[0], str(place / "b")]  # a study takes part as its pack
+    assert main(["experiment", "report", *mixed]) == 0
+    assert said.startswith(capsys.readouterr().out)
+
+
+def test_examples_need_texts(studied, tmp_path, capsys):
+    assert main(["experiment", "pack", str(studied("qualitative")), str(tmp_path / "q.zip")]) == 0
+    assert main(["experiment", "report", str(tmp_path / "q.zip"), "--html", str(tmp_path / "q.html")]) == 0
+    assert "`examples` is left out" in capsys.readouterr().out
+    assert "`examples` is left out" in (tmp_path / "q.html").read_text("utf-8")
+
+
+def repacked(source: Path, target: Path, **changed: bytes) -> str:
+    """A pack with other contents of some of its files, by the first part of their names."""
+    with zipfile.ZipFile(source) as pack, zipfile.ZipFile(target, "w") as other:
+        for name in pack.namelist():
+            other.writestr(name, changed.get(name.split("/")[0].removesuffix(".json"), pack.read(name)))
+    return str(target)
+
+
+def test_wrong_packs_are_named(studied, tmp_path, capsys):
+    good = tmp_path / "good.zip"
+    assert main(["experiment", "pack", str(studied("qualitative")), str(good)]) == 0
+    assert main(["experiment", "pack", str(studied("efficiency")), str(tmp_path / "other.zip")]) == 0
+    (tmp_path / "cut.zip").write_bytes(good.read_bytes()[:900])
+    with zipfile.ZipFile(good) as pack:
+        about = json.loads(pack.read("pack.json"))
+    newer = json.dumps(about | {"format": 9}).encode()
+    changed = json.loads(json.dumps(about))
+    changed["measurements"][0]["config"]["seed"] = 1
+    changed["measurements"][0]["config"]["pooling"] = "cls"
+    changed["measurements"][0]["seed"] = 1
+    for places, message in (
+        (["none.zip"], "none.zip: no such pack"),
+        (["cut.zip"], "cut.zip: not a pack of a study"),
+        ([repacked(good, tmp_path / "m.zip", metrics=b"{}")], "is not as it was packed"),
+        ([repacked(good, tmp_path / "f.zip", pack=newer)], "format 9; this version reads 1"),
+        ([repacked(good, tmp_path / "d.zip", pack=b"{}")], "damaged, or no pack of a study"),
+        (["good.zip", "other.zip"], "is of experiment efficiency"),
+        (
+            ["good.zip", repacked(good, tmp_path / "s.zip", pack=json.dumps(changed).encode())],
+            "has another pooling than",
+        ),
+    ):
+        assert main(["experiment", "report", *(str(tmp_path / place) for place in places)]) == 2
+        said = capsys.readouterr().err
+        assert message in said and said.count("\n") == 1
+
+
+def test_progress_says_what_runs_and_how_long_it_takes(capsys):
+    now = 0.0
+    cells = [cell("a"), replace(cell("a"), work="measure", key="b", name="b"), cell("c"), cell("d")]
+    work = {"a": 10.0, "b": 5.0, "c": 20.0, "d": 30.0}
+    with StudyProgress(cells, done=["a"], work=work, clock=lambda: now) as progress:
+        progress.started(cells[1])
+        now = 5.0
+        progress.finished(cells[1], 5.0)
+        progress.started(cells[2])
+        now = 15.0
+        progress.failed(cells[2], "went wrong")
+    assert capsys.readouterr().err.splitlines() == [
+        "measuring b",
+        "measured b in 5 s; 2 of 4 cells, about 50 s left",
+        "training c",
+        "failed: c: went wrong; 3 of 4 cells, about 30 s left",
+    ]
+
+
 def test_plan(place, studied):
     folder = studied("main")
     study = load_study(folder)
@@ -262,6 +392,29 @@ def test_settings_of_a_file_go_over_those_of_a_scale():
     assert small.settings["training"]["epochs"] == 3 and small.seeds == [0, 1, 2, 3]
     assert small.settings["encoder"] == "minilm"
     assert as_definition(own, "mine", place="mine.yaml").at_scale("small").settings["training"]["epochs"] == 5
+
+
+def test_mistakes_are_found_before_anything_is_trained(place, tmp_path, capsys):
+    for content, options, message in (
+        ("report: [tabel]", [], "report: unknown part 'tabel'; did you mean 'table'"),
+        ("seeds: [a]", [], "seeds are whole numbers, not 'a'"),
+        ("measure: {drawz: 3}", [], "row A: unknown option of measure 'drawz'; did you mean 'draws'"),
+        ("measure: {extractor: igg}", [], "row A: unknown extractor 'igg'"),
+        ("", ["--split", "tset"], "row A: .* has no split 'tset'"),
+        ("", ["--workers", "0"], "--workers 0: give at least 1"),
+    ):
+        file = tmp_path / "mine.yaml"
+        file.write_text(f"rows:\n  A: {{method: slm-fp}}\n{content}\n", "utf-8")
+        assert main(command("run", place, str(file), tmp_path / "mine", *options)) == 2
+        assert re.search(message.replace("[", r"\["), capsys.readouterr().err)
+        assert not (tmp_path / "mine").exists()
+
+
+def test_names_that_are_written_twice_agree():
+    from unirex.evaluation.run import EvaluationOptions  # loads torch, which workers of this module need not
+
+    assert tuple(DRAWN) == PARTS
+    assert set(MEASURING) == {*OF_SYSTEM, "number", *EvaluationOptions.__annotations__}
 
 
 def test_what_would_be_mixed_up_is_refused(place, tmp_path, capsys):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +14,14 @@ from unirex.cli import experiment_tune, inputs
 from unirex.cli.command import Command, sub_commands
 from unirex.errors import UserError
 from unirex.files import duration, write_file
+from unirex.report.page import count
 
 if TYPE_CHECKING:
     from unirex.experiments.plan import CellPlan
+    from unirex.experiments.results import Results, StudyResults
     from unirex.experiments.study import Study
 
-STATES = ("done", "running", "failed", "waiting")
+ENDING = ".zip"  # of packs
 
 
 def _no_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
@@ -114,29 +116,30 @@ def _plan(options: Namespace) -> int:
 def _planned(study: Study, planned: Sequence[CellPlan], workers: int) -> str:
     """How many cells, which are shared, and how long they take."""
     uses = Counter(key for number in study.measured for key in number.cell.after)
-    lines = [f"{study.definition.name}, scale {study.facts['scale']}: {len(study.measured)} measurements"]
-    for work, said in (("train", "trainings"), ("measure", "measurements")):
+    number = count(len(study.measured), "measurement")
+    lines = [f"{study.definition.name}, scale {study.facts['scale']}: {number}"]
+    for work, thing in (("train", "training"), ("measure", "measurement")):
         part = [item for item in planned if item.cell.work == work]
-        done = [item for item in part if item.state == "done"]
-        shared = sum(count > 1 for key, count in uses.items() if work == "train")
+        left = [item for item in part if item.state != "done"]
+        shared = sum(times > 1 for key, times in uses.items() if work == "train")
         also = f", {shared} shared by several rows" if shared else ""
-        passes = sum(item.passes for item in part if item.state != "done")
         lines.append(
-            f"  {len(part)} {said}{also}; {len(done)} done; {passes:,.0f} passes over texts to go, "
-            f"{_time(item.seconds for item in part if item.state != 'done')}"
+            f"  {count(len(part), thing)}{also}; {len(part) - len(left)} done; "
+            f"{sum(item.passes for item in left):,.0f} passes over texts to go{_time(left, ', about ')}"
         )
-    left = [item.seconds for item in planned if item.state != "done"]
-    lines.append(f"  about {_time(left, workers)} with {workers} worker{'s' if workers > 1 else ''} here")
-    longest = sorted(planned, key=lambda item: -(item.seconds or 0))[:3]
-    lines += [f"  longest: {item.cell.name}, {_time([item.seconds])}" for item in longest if item.seconds]
+    left = [item for item in planned if item.state != "done"]
+    whole = _time(left, "  about ", workers=workers)
+    lines += [f"{whole} with {count(workers, 'worker')} here"] if whole else ["  time not known here"]
+    longest = sorted(left, key=lambda item: -(item.seconds or 0))[:3]
+    lines += [f"  longest: {item.cell.work} {item.cell.name}{_time([item], ', ')}" for item in longest]
     return "\n".join(lines)
 
 
-def _time(seconds: Iterable[float | None], workers: int = 1) -> str:
-    known = list(seconds)
-    if any(value is None for value in known):
-        return "time not known here"
-    return duration(sum(value for value in known if value is not None) / workers)
+def _time(planned: Sequence[CellPlan], said: str, *, workers: int = 1) -> str:
+    """The time of these cells after the words `said`; nothing if it is not known."""
+    seconds = [item.seconds for item in planned]
+    known = [value for value in seconds if value is not None]
+    return "" if len(known) < len(seconds) else f"{said}{duration(sum(known) / workers)}"
 
 
 def _run_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
@@ -150,6 +153,10 @@ def _run_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
 
 def _run(options: Namespace) -> int:
     """Run what is not done, then report."""
+    from unirex.experiments.cells import LOG
+    from unirex.experiments.results import StudyResults
+    from unirex.experiments.study import store_of
+
     study, folder = _study(options), _folder(options)
     try:
         failures = study.run(
@@ -158,12 +165,12 @@ def _run(options: Namespace) -> int:
     except KeyboardInterrupt:
         print("\nunirex: stopped; the same command goes on.", file=sys.stderr)
         return 130
-    _write_report(study, folder, None)
+    _write_report(StudyResults(study, folder), folder, None)
     for failure in failures:
         print(f"failed: {failure.cell.name}: {failure.error}")
     if failures:
-        logs = folder.parent / "cells" / "*" / "log.txt"
-        print(f"{len(failures)} cells failed; --retry-failed runs them again. Logs: {logs}")
+        logs = store_of(folder) / "*" / LOG
+        print(f"{count(len(failures), 'cell')} failed; --retry-failed runs them again. Logs: {logs}")
     return int(bool(failures))
 
 
@@ -172,43 +179,69 @@ def _folder_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
 
 
 def _report_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
+    add = parser.add_argument
+    add("places", type=str, nargs="+", help="folder of a study; or packs, and folders, to put together")
+    add("--html", type=str, help="write a page")
+    add("--out", type=str, help="of several, or of a pack: folder for tables, figures and the page")
+
+
+def _pack_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     _folder_options(parser, arguments)
-    parser.add_argument("--html", type=str, help="write a page")
+    parser.add_argument("pack", type=str, nargs="?", help="file to write (default: FOLDER.zip)")
 
 
 def _status(options: Namespace) -> int:
     """Print how far every row is."""
-    from unirex.experiments.study import load_study, store_of
-    from unirex.report.grid import Cell, Grid, Head
+    from unirex.experiments.status import status
 
     folder = Path(options.folder)
     if _is_search(folder):
         return experiment_tune.status(folder)
-    study, store = load_study(folder), store_of(folder)
-    rows: dict[str, Counter[str]] = {}
-    for number in study.measured:
-        rows.setdefault(number.variant.name, Counter())[number.cell.state(store)] += 1
-    body = [
-        [Cell(name), *(Cell(str(states[state] or "")) for state in STATES)] for name, states in rows.items()
-    ]
-    print(Grid([Head(""), *map(Head, STATES)], body).text())
-    for cell in study.cells:
-        if cell.state(store) in ("failed", "running"):
-            said = f": {cell.failure(store)}" if cell.state(store) == "failed" else ""
-            print(f"{cell.state(store)}: {cell.work} {cell.name}{said}")
-    states = study.states(store)
-    print(f"{states['done']} of {len(study.cells)} cells are done.")
-    return int(states["failed"] > 0)
+    said, failed = status(_loaded(folder))
+    print(said)
+    return int(failed)
+
+
+def _loaded(folder: Path) -> StudyResults:
+    from unirex.experiments.results import StudyResults
+    from unirex.experiments.study import load_study
+
+    return StudyResults(load_study(folder), folder)
 
 
 def _report(options: Namespace) -> int:
     """Write and print the report of what is finished."""
-    from unirex.experiments.study import load_study
+    folder = Path(options.places[0])
+    if len(options.places) > 1 or folder.suffix == ENDING or options.out:
+        return _report_packs(options)
+    if _is_search(folder):
+        return experiment_tune.report(folder, options.html)
+    return _write_report(_loaded(folder), folder, options.html)
+
+
+def _report_packs(options: Namespace) -> int:
+    """The report of packs and studies together; studies take part without their texts."""
+    from unirex.experiments.pack import pack_of, read_pack
+    from unirex.experiments.packed_results import PackedResults
+
+    places = [Path(place) for place in dict.fromkeys(options.places)]
+    packs = [pack_of(_loaded(place)) if place.is_dir() else read_pack(place) for place in places]
+    return _write_report(PackedResults(packs), Path(options.out) if options.out else None, options.html)
+
+
+def _pack(options: Namespace) -> int:
+    """Write the finished measurements without texts."""
+    from unirex.experiments.pack import write_pack
 
     folder = Path(options.folder)
     if _is_search(folder):
-        return experiment_tune.report(folder, options.html)
-    return _write_report(load_study(folder), folder, options.html)
+        raise UserError(f"{folder}: a search; its report/trials.csv has all numbers and no texts.")
+    results = _loaded(folder)
+    path = Path(options.pack or f"{folder.resolve()}{ENDING}")
+    number = write_pack(results, path)
+    size = f"{path.stat().st_size / 1000:,.0f} kB"
+    print(f"{number} of {count(len(results.planned), 'measurement')} in {path}, {size}, without texts")
+    return 0
 
 
 def _is_search(folder: Path) -> bool:
@@ -217,24 +250,26 @@ def _is_search(folder: Path) -> bool:
     return (folder / FILE).is_file()
 
 
-def _write_report(study: Study, folder: Path, html: str | None) -> int:
+def _write_report(results: Results, folder: Path | None, html: str | None) -> int:
+    """Print the tables; with a folder, write them, the figures and the page there."""
     from unirex.experiments.report import report, report_page, state_notes
-    from unirex.experiments.results import StudyResults
 
-    results = StudyResults(study, folder)
     notes = state_notes(results)
     if not results.finished:
         print("\n".join(notes))
         return 0
-    paths, sections = results.save(), report(results)
+    sections, paths = report(results), list[Path]()
     for section in sections:
-        paths += section.save(folder / "report")
         for table in section.tables:
             print(f"{section.title}\n\n{table.text()}\n")
-    page = Path(html) if html else folder / "report.html"
-    write_file(page, report_page(results, sections, notes=notes))
     print("\n".join(notes))
-    print(f"{len(paths)} files in {folder}; page in {page}")
+    if folder is not None:
+        paths += results.save(folder)
+        paths += [path for section in sections for path in section.save(folder / "report")]
+    page = html or (None if folder is None else folder / "report.html")
+    if page is not None:
+        write_file(Path(page), report_page(results, sections, notes=notes))
+        print(f"{count(len(paths), 'file')} in {folder}; page in {page}" if paths else f"page in {page}")
     return 0
 
 
@@ -249,5 +284,6 @@ options, run = sub_commands(
             "Search the settings of a method on dev.", experiment_tune.options, experiment_tune.run
         ),
         "report": Command("Tables and figures of what is finished.", _report_options, _report),
+        "pack": Command("The finished measurements without texts, in one file.", _pack_options, _pack),
     },
 )

@@ -16,8 +16,9 @@ from unirex.comparison.sources import EvaluationSource
 from unirex.errors import UserError
 from unirex.evaluation.predictions import REMOVAL as UNKNOWN_REMOVAL
 from unirex.evaluation.records import Record
-from unirex.evaluation.summary import Summary
+from unirex.evaluation.summary import SEEN, Summary
 from unirex.evaluation.tally import MetricColumns
+from unirex.evaluation.value_table import ValueTable, id_digest
 from unirex.metrics.arrays import Floats, Ints
 from unirex.metrics.performance import Collapse
 from unirex.metrics.registry import metric
@@ -75,7 +76,14 @@ class Evaluation:
     @cached_property
     def metrics(self) -> dict[str, float]:
         """Every reported metric by name."""
-        return {name: value for name, value in self.summary.metrics.items() if self.reported(name)}
+        return {name: value for name, value in self._measured.items() if self.reported(name)}
+
+    @property
+    def _measured(self) -> dict[str, float]:
+        """Every metric; a table without texts has the values of some only, and the means of all."""
+        if self.source.values is not None and self.complete:
+            return {name: _or_nan(value) for name, value in self.source.saved["metrics"].items()}
+        return self.summary.metrics
 
     def reported(self, key: str) -> bool:
         """Whether a metric is shown: over budgets of its own it does not mean what it means for the others.
@@ -107,7 +115,7 @@ class Evaluation:
         """Every metric of random scores under the same classifier; empty if none were drawn."""
         if self._saved_is_current:
             return {name: _or_nan(entry["mean"]) for name, entry in self.source.saved["floor"].items()}
-        if not self.draws:
+        if not self.draws or self.source.values is not None:
             return {}
         summary, ids = Summary(self.summary.name, self.summary.labels), set(self.columns.ids)
         for record in self.source.read():
@@ -121,6 +129,8 @@ class Evaluation:
         saved, metrics = self.source.saved, self.summary.metrics
         if not self.complete or not {"intervals", "floor", "metrics"} <= saved.keys():
             return False
+        if self.source.values is not None:
+            return True  # they were packed together
         if saved["metrics"].keys() != metrics.keys() or saved.get("texts") != len(self.columns):
             return False
         pairs = [(_or_nan(saved["metrics"][name]), value) for name, value in metrics.items()]
@@ -168,6 +178,9 @@ def read_evaluation(
     """
     summary = Summary(source.name or source.origin, source.saved.get("labels"))
     evaluation = Evaluation(source, summary, array("L"), TokenUnits(), complete=only is None)
+    if source.values is not None:
+        _add_rows(evaluation, source.values, only)
+        return evaluation
     for record in source.read():
         if advance is not None:
             advance(1)
@@ -183,6 +196,35 @@ def read_evaluation(
     if not summary.count:
         raise UserError(f"{source.origin}: there are no records in it.")
     return evaluation
+
+
+def _add_rows(evaluation: Evaluation, table: ValueTable, only: Collection[str] | None) -> None:
+    """Take in the examples of a table without texts."""
+    saved = evaluation.source.protocol
+    evaluation.summary.seen = {name: saved[name] for name in SEEN if name in saved}
+    evaluation.draws = int(saved.get("draws") or 0)
+    evaluation.units.tokens, evaluation.units.continuations = table.tokens, table.continuations
+    for row, name in enumerate(table.ids):
+        if only is None or name in only:
+            evaluation.columns.add_row(table, row)
+            evaluation.text_checksums.append(int(table.texts[row]))
+            evaluation.units.checksums.append(int(table.units[row]))
+
+
+def value_table(evaluation: Evaluation, keys: Collection[str]) -> ValueTable:
+    """An evaluation without its texts: the values of some metrics, examples by the digests of their ids."""
+    columns = evaluation.columns
+    return ValueTable(
+        [id_digest(name) for name in columns.ids],
+        np.array(evaluation.text_checksums, dtype=np.uint32),
+        np.array(evaluation.units.checksums, dtype=np.uint32),
+        columns.lengths,
+        columns.gold,
+        columns.predicted,
+        {name: columns.column(name) for name in columns.names if name in keys},
+        evaluation.units.tokens,
+        evaluation.units.continuations,
+    )
 
 
 def align(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, count
 from pathlib import Path
 from typing import Any, Protocol
@@ -13,6 +13,7 @@ from unirex.config import flat, read_settings
 from unirex.errors import UserError, one_line
 from unirex.evaluation.record_files import FORMATS, NAME, find_records, read_records
 from unirex.evaluation.records import Record
+from unirex.evaluation.value_table import ValueTable
 
 EVALUATIONS = "evaluation"  # the folder of a run that holds its evaluations
 SEEDS = ("seed", "training.gold_seed")  # settings in which runs of one method may differ
@@ -32,9 +33,6 @@ class HasRecords(Protocol):
         """One record per example; can be iterated more than once."""
 
 
-EvaluationInput = str | Path | HasRecords
-
-
 @dataclass(frozen=True, slots=True)
 class EvaluationSource:
     """One evaluation: how to read its records, and what is known of the run they come from."""
@@ -45,6 +43,7 @@ class EvaluationSource:
     folder: Path | None = None  # the run, or the file
     settings: Mapping[str, Any] = field(default_factory=dict)  # of the run
     saved: Mapping[str, Any] = field(default_factory=dict)  # metrics.json beside the records
+    values: ValueTable | None = None  # instead of records, of an evaluation without texts
 
     @property
     def seed(self) -> object:
@@ -70,6 +69,9 @@ class EvaluationSource:
         return {name: value for name, value in settings.items() if name not in SEEDS}
 
 
+EvaluationInput = str | Path | HasRecords | EvaluationSource
+
+
 def find_sources(
     given: Sequence[EvaluationInput] | Mapping[str, Any], *, evaluation: str | None = None
 ) -> list[EvaluationSource]:
@@ -87,6 +89,8 @@ def find_source(
     given: EvaluationInput, *, evaluation: str | None = None, name: str | None = None
 ) -> EvaluationSource:
     """The evaluation behind a path, `NAME=path` or results in memory."""
+    if isinstance(given, EvaluationSource):
+        return replace(given, name=name or given.name)
     if not isinstance(given, str | Path):
         records = given.records
         return EvaluationSource(name or given.name, lambda: iter(records), name or given.name)

@@ -64,7 +64,7 @@ def main_table(
     return Grid(
         heads,
         [[line.get(head.key, Cell("")) for head in heads] for line in lines],
-        _caption(comparison, "A star" if paper_in_rows else "Bold"),
+        table_caption(comparison, "A star" if paper_in_rows else "Bold"),
         main_footnotes(comparison, "starred" if paper_in_rows else "bold"),
         collapse_warnings(comparison.methods),
     )
@@ -114,8 +114,8 @@ def _paper_line(row: Published, keys: Sequence[str], suffix: str) -> dict[str, C
     return {"method": name, **{key + suffix: paper_cell(row, key) for key in keys}}
 
 
-def _caption(comparison: Comparison, emphasis: str) -> str:
-    """What the signs of the table mean; `emphasis` is "Bold" or "A star"."""
+def table_caption(comparison: Comparison, emphasis: str, *, shows_floor: bool = True) -> str:
+    """What the signs of the table mean; `emphasis` is "Bold" or "A star", or both."""
     parts = [f"{comparison.texts} texts.", INTERVALS]
     if max(method.seeds for method in comparison.methods) > 1:
         parts.append("± is the standard deviation over seeds, and a range is that of their mean.")
@@ -125,7 +125,7 @@ def _caption(comparison: Comparison, emphasis: str) -> str:
             f"significantly worse (paired {comparison.test} test over texts, 5 %, Holm-corrected for the "
             "pairs of a column)."
         )
-    if any(method.floor for method in comparison.methods):
+    if shows_floor and any(method.floor for method in comparison.methods):
         parts.append("Random scores: the floor, the same classifier with rationales drawn at random.")
     return " ".join(parts)
 

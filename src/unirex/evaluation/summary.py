@@ -22,6 +22,7 @@ from unirex.report.table import results_grid
 
 FLOOR = "random scores"
 SHOWN_CLASSES = 10  # most labels with a table of their own
+SEEN = ("budgets", "removals", "trained_removal", "target", "draws", "predicts_from")  # see `Summary.seen`
 NEARLY_NOTHING = 0.005  # of the tokens: as good as none
 
 
@@ -52,14 +53,15 @@ class Summary:
         """Add one more example."""
         if not len(self.columns):
             # The settings of the evaluation are the same in all its records.
-            self.seen = {
-                "budgets": list(record.budgets),
-                "removals": [views.removal for views in record.views],
-                "trained_removal": record.trained_removal,
-                "target": "predicted",  # until a record is seen that follows another label
-                "draws": len(record.draws),
-                "predicts_from": "rationale" if record.select_predict else "text",
-            }
+            protocol = (
+                list(record.budgets),
+                [views.removal for views in record.views],
+                record.trained_removal,
+                "predicted",  # until a record is seen that follows another label
+                len(record.draws),
+                "rationale" if record.select_predict else "text",
+            )
+            self.seen = dict(zip(SEEN, protocol, strict=True))
             self.floor = [Tally(self.labels) for _ in record.draws]
         if record.follows_gold:
             self.seen["target"] = "gold"

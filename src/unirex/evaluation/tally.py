@@ -13,6 +13,7 @@ import numpy as np
 
 from unirex.data.example import Answer, Label, leading_metric
 from unirex.evaluation.records import Record
+from unirex.evaluation.value_table import ValueTable
 from unirex.evaluation.values import Values, example_values
 from unirex.metrics import performance
 from unirex.metrics.arrays import Floats, Ints
@@ -69,13 +70,19 @@ class Tally:
         values = example_values(record)
         if self.labels is None and record.choices is None:
             self.labels = record.labels or None
+        self.count(values, predicted=record.predicted, gold=record.label, confidence=record.confidence)
+        return values
+
+    def count(
+        self, values: Values, *, predicted: Answer | None, gold: Answer | None, confidence: float = NAN
+    ) -> None:
+        """Count the values of one more example."""
         for name, value in values.items():
             self.sums.setdefault(name, Sum()).add(value)
         if "accuracy" in values:
-            self.confusion[record.predicted, record.label] += 1
-            if not isnan(record.confidence):
-                self.bins.add(record.confidence, record.predicted == record.label)
-        return values
+            self.confusion[predicted, gold] += 1
+            if not isnan(confidence):
+                self.bins.add(confidence, predicted == gold)
 
     def metrics(self) -> dict[str, float]:
         """Every metric by name; means are over examples that have a value, never over batches."""
@@ -135,16 +142,35 @@ class MetricColumns:
     def add(self, record: Record) -> None:
         """Append one more example."""
         values = self.tally.add(record)
-        for name in values:
-            if name not in self._values:
-                self._values[name] = array("d", [NAN]) * len(self.ids)
-        for name, column in self._values.items():
-            column.append(values.get(name, NAN))
-        self.ids.append(record.id)
-        self.predicted.append(record.predicted)
-        self.gold.append(record.label)
-        self._confidence.append(record.confidence)
-        self._lengths.append(record.length)
+        self._append(values, record.id, record.predicted, record.label, record.length, record.confidence)
+
+    def add_row(self, table: ValueTable, row: int) -> None:
+        """Append one more example, from a table without texts."""
+        values = {name: float(column[row]) for name, column in table.columns.items()}
+        values = {name: value for name, value in values.items() if not isnan(value)}
+        predicted, gold = table.predicted[row], table.gold[row]
+        self.tally.count(values, predicted=predicted, gold=gold)
+        self._append(values, table.ids[row], predicted, gold, int(table.lengths[row]), NAN)
+
+    def _append(
+        self,
+        values: Values,
+        name: str,
+        predicted: Answer | None,
+        gold: Answer | None,
+        length: int,
+        confidence: float,
+    ) -> None:
+        for key in values:
+            if key not in self._values:
+                self._values[key] = array("d", [NAN]) * len(self.ids)
+        for key, column in self._values.items():
+            column.append(values.get(key, NAN))
+        self.ids.append(name)
+        self.predicted.append(predicted)
+        self.gold.append(gold)
+        self._confidence.append(confidence)
+        self._lengths.append(length)
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -26,6 +26,17 @@ if TYPE_CHECKING:
 TAUGHT_BY_CLASSIFIER = ("l2e", "fresh")  # methods whose first stage is the plain classifier
 STAGED = (*TAUGHT_BY_CLASSIFIER, "fresh-p")
 OF_SYSTEM = ("extractor", "extractor_options", "dial")  # options of a measurement that change who explains
+MEASURING = (  # options of a measurement: `number` of texts, and those of `evaluate`
+    *OF_SYSTEM,
+    "number",
+    "budgets",
+    "removal",
+    "beside",
+    "draws",
+    "probes",
+    "target",
+    "batch_size",
+)
 DONE, FAILED, LOG = "done.json", "failure.json", "log.txt"
 DATASETS_KEPT = 4  # read datasets that a process keeps
 
@@ -43,6 +54,11 @@ class Data:
     source: str
     options: tuple[tuple[str, Any], ...] = ()
     labels: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def read(cls, table: Mapping[str, Any]) -> Data:
+        """From the values that `asdict` gives, also after JSON."""
+        return cls(table["source"], *(tuple(map(tuple, table[key])) for key in ("options", "labels")))
 
     @property
     def name(self) -> str:
@@ -136,7 +152,7 @@ class Cell:
 
 def train_cell(method: str, config: Config, data: Data, *, name: str) -> Cell:
     """The training of a method with these settings."""
-    from unirex.methods.stages import MADE, classifier_config, content_key, stage_settings
+    from unirex.methods.stage_keys import MADE, classifier_config, content_key, stage_settings
 
     if method == "vanilla":  # what does not matter to a plain classifier must not make it another cell
         config = classifier_config(config)
@@ -148,12 +164,27 @@ def train_cell(method: str, config: Config, data: Data, *, name: str) -> Cell:
 
 def measure_cell(trained: Cell, data: Data, options: Mapping[str, Any], *, split: str, name: str) -> Cell:
     """The measurement of what a training gives, on a split of a dataset."""
-    from unirex.methods.stages import MADE, content_key
+    from unirex.methods.stage_keys import MADE, content_key
 
+    _check_measuring(options)
+    if not data.load().get(split):
+        raise UserError(f"{data.source}: has no split '{split}' to measure on.")
     method, folder = trained.content["method"], trained.folder(Path()).name
     content = {"method": method, "trained": folder, "split": split, "options": dict(options)}
     key = content_key(MADE, content, data.labels, data.fingerprint(split))
     return Cell("measure", name, {**content, "data": asdict(data)}, f"{method}-{key}", (trained.key,))
+
+
+def _check_measuring(options: Mapping[str, Any]) -> None:
+    """Find a mistake before anything is trained."""
+    from unirex.extractors import EXTRACTORS, extractor_name
+
+    for option in options:
+        if option not in MEASURING:
+            raise unknown("option of measure", option, MEASURING)
+    extractor = options.get("extractor")
+    if extractor is not None and extractor_name(str(extractor)) not in EXTRACTORS:
+        raise unknown("extractor", extractor, EXTRACTORS)
 
 
 def run_cell(cell: Cell, store: Path) -> None:
@@ -189,10 +220,11 @@ def _keep_failure(folder: Path, error: Exception) -> None:
 def _train(cell: Cell, store: Path) -> Path:
     """Train, or go on with a training that was interrupted; the folder of the run."""
     from unirex.methods import fit
-    from unirex.methods.stages import Stages, classifier_config
+    from unirex.methods.stage_keys import classifier_config
+    from unirex.methods.stages import Stages
 
     content, run, kept = cell.content, cell.folder(store) / "run", store / "stages"
-    data, method = _data(content).load(), content["method"]
+    data, method = Data.read(content["data"]).load(), content["method"]
     if method == "vanilla":  # in the place of the stage, where l2e and fresh find it
         config, stages = build_config(content["config"]), Stages(run, kept, method)
         stages.classifier(data, config)
@@ -210,7 +242,7 @@ def _measure(cell: Cell, store: Path) -> Path:
 
     content, folder = cell.content, cell.folder(store) / "evaluation"
     trained = json.loads((store / content["trained"] / DONE).read_text("utf-8"))
-    run, data = store / trained["place"], _data(content)
+    run, data = store / trained["place"], Data.read(content["data"])
     options = {key: value for key, value in content["options"].items() if key not in OF_SYSTEM}
     number = options.pop("number", None)
     evaluate_to(
@@ -234,11 +266,6 @@ def _explained(system: System, options: Mapping[str, Any]) -> System:
     if options.get("extractor"):
         return system.with_extractor(options["extractor"], **options.get("extractor_options", {}))
     return system
-
-
-def _data(content: Mapping[str, Any]) -> Data:
-    data = content["data"]
-    return Data(data["source"], *(tuple(map(tuple, data[key])) for key in ("options", "labels")))
 
 
 WORK = {"train": _train, "measure": _measure}

@@ -16,6 +16,7 @@ from unirex.errors import UserError, unknown
 
 LIBRARY = files(__package__) / "library"
 SCALES = "scales"  # the file of the library that every experiment's scales are merged with
+PARTS = ("table", "gains", "composite", "desiderata", "auprc-lines", "cost", "examples")  # of a report
 MEASURE = "measure."  # begins the names of what varies in the measurement, not in the training
 
 Settings = Mapping[str, Any]
@@ -188,6 +189,9 @@ def as_definition(content: Settings, name: str, *, place: str) -> Definition:
         raise UserError(f"{place}: has no rows; each is `NAME: {{method: slm-fp}}`.")
     given = {**content, "scales": {}, "rows": []}
     definition = _built(Definition, {"about": "", "data": ["demo"], **given, "name": name}, place)
+    for part in definition.report:
+        if part not in PARTS:
+            raise UserError(f"{place}: report: {unknown('part', part, PARTS)}")
     return replace(
         definition,
         rows=[
@@ -227,6 +231,11 @@ def _built(kind: type[Any], content: Settings, place: str) -> Any:
             raise UserError(f"{place}: {key} is a table of settings, not {value!r}.")
         if value is not None and wants.startswith("Sequence") and not isinstance(value, list | tuple):
             raise UserError(f"{place}: {key} is a list, not {value!r}.")
+    wrong = [
+        seed for seed in content.get("seeds") or () if not isinstance(seed, int) or isinstance(seed, bool)
+    ]
+    if wrong:
+        raise UserError(f"{place}: seeds are whole numbers, not {wrong[0]!r}.")
     for key, values in (content.get("vary") or {}).items():
         if not isinstance(values, list) or not values:
             raise UserError(f"{place}: vary.{key} is a list of values, not {values!r}.")

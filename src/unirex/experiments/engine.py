@@ -7,16 +7,20 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from unirex.errors import UserError, one_line
 from unirex.experiments.cells import Cell, run_cell
-from unirex.files import HeldError, Progress, duration
+from unirex.experiments.passes import threads_used
+from unirex.experiments.progress import StudyProgress
+from unirex.files import HeldError
+from unirex.report.page import count
 
 RunCell = Callable[[Cell, Path], None]
 PATIENCE = 2.0  # seconds until a cell that another process works on is looked at again
@@ -39,6 +43,8 @@ def run_cells(
     threads: int | None = None,
     retry_failed: bool = False,
     shown: bool = True,
+    work: Mapping[str, float] | None = None,
+    paces: Mapping[str, float] | None = None,
     run: RunCell = run_cell,
 ) -> list[Failure]:
     """Run the cells that are not done; those that fail are returned, the others go on.
@@ -50,14 +56,18 @@ def run_cells(
         threads: CPU threads of a cell; None: the cores divided among the workers.
         retry_failed: also run what failed before.
         shown: report progress.
+        work: in each cell, by key, for the time left; see `StudyProgress`.
+        paces: seconds for a unit of work, by kind of cell, as far as known.
         run: what is done with a cell.
     """
-    if workers < 1:
-        raise UserError(f"--workers {workers}: give at least 1.")
+    check_processes(workers, threads)
     store.mkdir(parents=True, exist_ok=True)
-    threads = threads or max(1, (os.cpu_count() or 1) // workers)
+    threads = threads or threads_each(workers)
     queue = Queue(cells, store, retry_failed=retry_failed)
-    with Progress("study", total=len(cells), done=queue.done_before, unit="cells", shown=shown) as progress:
+    settled = [cell.key for cell in cells if cell not in queue.waiting]
+    with StudyProgress(cells, done=settled, workers=workers, work=work, paces=paces, shown=shown) as progress:
+        if queue.waiting:
+            progress.say(f"{progress.status(0.0)}; {_processes(workers, threads)}")
         if workers == 1:
             with threads_used(threads):
                 _run_here(queue, store, run, progress)
@@ -68,13 +78,30 @@ def run_cells(
     return queue.failures
 
 
+def check_processes(workers: int, threads: int | None) -> None:
+    """Refuse numbers that no machine has."""
+    if workers < 1:
+        raise UserError(f"--workers {workers}: give at least 1.")
+    if threads is not None and threads < 1:
+        raise UserError(f"--threads {threads}: give at least 1.")
+
+
+def threads_each(workers: int) -> int:
+    """CPU threads of each worker if the cores are divided among them."""
+    return max(1, (os.cpu_count() or 1) // workers)
+
+
+def _processes(workers: int, threads: int) -> str:
+    return f"{count(workers, 'worker')} of {count(threads, 'thread')}"
+
+
 class Queue:
     """Which cells can run next, given what is done and what has failed."""
 
     def __init__(self, cells: Sequence[Cell], store: Path, *, retry_failed: bool = False) -> None:
+        self.postponed: set[str] = set()  # keys of cells that other processes work on, or did
         states = {cell.key: cell.state(store) for cell in cells}
         self.done = {key for key, state in states.items() if state == "done"}
-        self.done_before = len(self.done)
         self.waiting = [cell for cell in cells if cell.key not in self.done]
         self.failures: list[Failure] = []
         if not retry_failed:
@@ -100,9 +127,12 @@ class Queue:
         self.waiting = [other for other in self.waiting if other.key != cell.key]
         self._drop_hopeless()
 
-    def postpone(self, cell: Cell) -> None:
-        """Put a cell back: another process works on it."""
+    def postpone(self, cell: Cell) -> bool:
+        """Put a cell back: another process works on it. Whether that is so for the first time."""
+        first = cell.key not in self.postponed
+        self.postponed.add(cell.key)
         self.waiting.append(cell)
+        return first
 
     def _drop_hopeless(self) -> None:
         failed = {failure.cell.key: failure.cell for failure in self.failures}
@@ -113,14 +143,14 @@ class Queue:
                 return  # fail() goes on from here
 
 
-def _run_here(queue: Queue, store: Path, run: RunCell, progress: Progress) -> None:
+def _run_here(queue: Queue, store: Path, run: RunCell, progress: StudyProgress) -> None:
     while cell := queue.next():
+        progress.started(cell)
         begin = time.monotonic()
         try:
             run(cell, store)
         except HeldError:
-            queue.postpone(cell)
-            time.sleep(PATIENCE)
+            _postponed(queue, cell, progress)
         except Exception as error:
             _failed(queue, cell, error, progress)
         else:
@@ -128,19 +158,20 @@ def _run_here(queue: Queue, store: Path, run: RunCell, progress: Progress) -> No
 
 
 def _run_in_processes(
-    queue: Queue, store: Path, run: RunCell, progress: Progress, workers: int, threads: int
+    queue: Queue, store: Path, run: RunCell, progress: StudyProgress, workers: int, threads: int
 ) -> None:
     """Keep all workers busy; a process that dies costs the cells that were running, no more."""
     while queue.waiting:
         with _pool(workers, threads) as pool:
             running: dict[Future[float], Cell] = {}
+            timed = partial(_timed, run, store)
             try:
-                _fill(pool, queue, running, workers, run, store)
+                _fill(partial(pool.submit, timed), queue, running, workers, progress)
                 while running:
                     finished, _ = wait(running, return_when=FIRST_COMPLETED)
                     for future in finished:
                         _settle(future, running.pop(future), queue, progress)
-                    _fill(pool, queue, running, workers, run, store)
+                    _fill(partial(pool.submit, timed), queue, running, workers, progress)
             except BrokenProcessPool:
                 for cell in running.values():
                     if cell.state(store) == "done":
@@ -153,22 +184,26 @@ def _run_in_processes(
 
 
 def _fill(
-    pool: Executor, queue: Queue, running: dict[Future[float], Cell], workers: int, run: RunCell, store: Path
+    submit: Callable[[Cell], Future[float]],
+    queue: Queue,
+    running: dict[Future[float], Cell],
+    workers: int,
+    progress: StudyProgress,
 ) -> None:
     while len(running) < workers and (cell := queue.next()):
         try:
-            running[pool.submit(_timed, run, cell, store)] = cell
+            running[submit(cell)] = cell
         except BrokenProcessPool:
-            queue.postpone(cell)  # a worker died between two cells
+            queue.waiting.append(cell)  # a worker died between two cells
             raise
+        progress.started(cell)
 
 
-def _settle(future: Future[float], cell: Cell, queue: Queue, progress: Progress) -> None:
+def _settle(future: Future[float], cell: Cell, queue: Queue, progress: StudyProgress) -> None:
     try:
         seconds = future.result()
     except HeldError:
-        queue.postpone(cell)
-        time.sleep(PATIENCE)
+        _postponed(queue, cell, progress)
     except BrokenProcessPool:
         _failed(queue, cell, RuntimeError(KILLED), progress)
         raise
@@ -178,22 +213,24 @@ def _settle(future: Future[float], cell: Cell, queue: Queue, progress: Progress)
         _finished(queue, cell, seconds, progress)
 
 
-def _finished(queue: Queue, cell: Cell, seconds: float, progress: Progress) -> None:
+def _postponed(queue: Queue, cell: Cell, progress: StudyProgress) -> None:
+    progress.postponed(cell, first=queue.postpone(cell))
+    time.sleep(PATIENCE)
+
+
+def _finished(queue: Queue, cell: Cell, seconds: float, progress: StudyProgress) -> None:
     queue.finish(cell)
-    done = "trained" if cell.work == "train" else "measured"
-    progress.say(f"{done} {cell.name} in {duration(seconds)} ({len(queue.done)} done)")
-    progress.advance()
+    progress.finished(cell, seconds)
 
 
-def _failed(queue: Queue, cell: Cell, error: Exception, progress: Progress) -> None:
+def _failed(queue: Queue, cell: Cell, error: Exception, progress: StudyProgress) -> None:
     before = len(queue.failures)
     queue.fail(cell, one_line(error))
     for failure in queue.failures[before:]:
-        progress.say(f"failed: {failure.cell.name}: {failure.error}")
-        progress.advance()
+        progress.failed(failure.cell, failure.error)
 
 
-def _timed(run: RunCell, cell: Cell, store: Path) -> float:
+def _timed(run: RunCell, store: Path, cell: Cell) -> float:
     begin = time.monotonic()
     run(cell, store)
     return time.monotonic() - begin
@@ -227,16 +264,3 @@ def _die_with(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(1.0)
     os._exit(1)
-
-
-@contextmanager
-def threads_used(threads: int) -> Iterator[None]:
-    """Compute with this many CPU threads, then with as many as before."""
-    import torch
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(threads)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from unirex.experiments.results import StudyResults
 
 SHOWN = 6  # texts, if the experiment names none
-GOLD = "Gold"
+GOLD = "Gold"  # the first line of every text: the marks and the label of people
+WRONG = "✗"
+MARKS = "the highest-scored tokens of each row, as many as people marked."
+LABELS = f"On the right what it predicts; {WRONG}: wrong."
 
 
 @dataclass(frozen=True)
@@ -27,10 +30,15 @@ class MarkedExample:
     segments: Sequence[str]
     marks: Mapping[str, tuple[Sequence[Sequence[CharSpan]], str]]  # row → spans of every segment, label
 
+    def said(self, row: str) -> str:
+        """The label that a row gives, with a cross if it is wrong."""
+        label = self.marks[row][1]
+        return label if label == self.marks[GOLD][1] else f"{label} {WRONG}"
+
 
 def marked_examples(results: StudyResults, trained_on: str, measured_on: str) -> list[MarkedExample]:
     """The chosen examples, or the first with gold rationales; of several seeds, the first."""
-    chosen, found = list(results.study.definition.texts), {}
+    chosen, found = list(results.definition.texts), {}
     for number in results.finished:
         if (number.trained_on, number.measured_on) != (trained_on, measured_on):
             continue
@@ -47,7 +55,7 @@ def _marked(name: str, records: Mapping[str, Record]) -> MarkedExample:
     first = next(iter(records.values()))
     marks = {row: (_top(record), str(record.predicted)) for row, record in records.items()}
     gold = [[(start, end) for at, start, end in _gold(first) if at == number] for number in _numbers(first)]
-    return MarkedExample(name, first.segments, {**marks, GOLD: (gold, str(first.label))})
+    return MarkedExample(name, first.segments, {GOLD: (gold, str(first.label)), **marks})
 
 
 def _gold(record: Record) -> list[tuple[int, int, int]]:
@@ -69,32 +77,40 @@ def _numbers(record: Record) -> range:
 
 def html(examples: Sequence[MarkedExample]) -> Html:
     """Every text once for every row, with its marks underlined."""
-    parts = []
-    for example in examples:
-        rows = []
-        for row, (spans, label) in example.marks.items():
-            segments = [
-                [
-                    TextPiece(text[start:end], selected=bool(by), score=float(bool(by)))
-                    for (start, end), by in cut(text, [marks])
-                ]
-                for text, marks in zip(example.segments, spans, strict=True)
+    key = element("p", f"Underlined: {MARKS} {LABELS}", class_="fine")
+    return element("div", key, *map(_html_table, examples))
+
+
+def _html_table(example: MarkedExample) -> Html:
+    rows = []
+    for row, (spans, _) in example.marks.items():
+        segments = [
+            [
+                TextPiece(text[start:end], selected=bool(by), score=float(bool(by)))
+                for (start, end), by in cut(text, [marks])
             ]
-            head = element("th", row, scope="row")
-            text = element("td", passage(segments), style="text-align:left;width:75%")
-            rows.append(element("tr", head, text, element("td", label)))
-        table = element("table", element("tbody", *rows), class_="scores")
-        parts.append(element("div", table, class_="wide", tabindex="0", role="region", aria_label="Text"))
-    return element("div", *parts)
+            for text, marks in zip(example.segments, spans, strict=True)
+        ]
+        head = element("th", row, scope="row")
+        text = element("td", passage(segments), style="text-align:left;width:75%;white-space:normal")
+        rows.append(element("tr", head, text, element("td", example.said(row))))
+    table = element("table", element("tbody", *rows), class_="scores")
+    return element("div", table, class_="wide", tabindex="0", role="region", aria_label=f"Text {example.id}")
 
 
 def latex(examples: Sequence[MarkedExample]) -> str:
-    """A table for a paper: marked words in bold."""
-    lines = [r"\begin{tabular}{lp{0.65\linewidth}l}", r"\toprule"]
+    """A table for a paper that uses booktabs: marked words in bold."""
+    lines = [
+        r"% \usepackage{booktabs}",
+        f"% Bold: {MARKS} {LABELS}".replace(WRONG, r"$\times$"),
+        r"\begin{tabular}{lp{0.65\linewidth}l}",
+        r"\toprule",
+    ]
     for example in examples:
-        for row, (spans, label) in example.marks.items():
+        for row, (spans, _) in example.marks.items():
             text = _written(example, spans, lambda part: rf"\textbf{{{latex_safe(part)}}}", latex_safe)
-            lines.append(rf"{latex_safe(row)} & {text} & {latex_safe(label)} \\")
+            label = latex_safe(example.said(row)).replace(WRONG, r"$\times$")
+            lines.append(rf"{latex_safe(row)} & {text} & {label} \\")
         lines.append(r"\midrule")
     return "\n".join([*lines[:-1], r"\bottomrule", r"\end{tabular}"]) + "\n"
 
@@ -103,10 +119,10 @@ def markdown(examples: Sequence[MarkedExample]) -> str:
     """A table for a document: marked words in bold."""
     lines = ["| | text | label |", "|:--|:--|:--|"]
     for example in examples:
-        for row, (spans, label) in example.marks.items():
+        for row, (spans, _) in example.marks.items():
             text = _written(example, spans, lambda part: f"**{markdown_safe(part)}**", markdown_safe)
-            lines.append(f"| {markdown_safe(row)} | {text} | {markdown_safe(label)} |")
-    return "\n".join(lines) + "\n"
+            lines.append(f"| {markdown_safe(row)} | {text} | {markdown_safe(example.said(row))} |")
+    return "\n".join([*lines, "", f"Bold: {MARKS} {LABELS}"]) + "\n"
 
 
 def _written(

@@ -19,7 +19,7 @@ from unirex.report.table import cell, header
 
 if TYPE_CHECKING:
     from unirex.experiments.cells import Cell
-    from unirex.experiments.results import StudyResults
+    from unirex.experiments.results import Results
 
 GOLD = "training.gold_fraction"
 Bars = Mapping[str, Sequence[float]]  # of each row, one value for each series
@@ -33,9 +33,7 @@ def mean_cell(key: str, values: Sequence[float]) -> TableCell:
     return TableCell(f"{cell(key, mean)} ± {cell(key, std)}", numbers={"": mean, "std": std})
 
 
-def composite(
-    results: StudyResults, comparison: Comparison, trained_on: str, measured_on: str
-) -> Figure | None:
+def composite(results: Results, comparison: Comparison, trained_on: str, measured_on: str) -> Figure | None:
     """CNRG of rows that learn without people's marks, and of those that learn from them."""
     if not comparison.gains:
         return None
@@ -60,9 +58,7 @@ def _learns_marks(trained: Cell) -> bool:
     return bool(trained.content["config"]["objectives"]["plausibility"]["weight"])
 
 
-def desiderata(
-    results: StudyResults, comparison: Comparison, trained_on: str, measured_on: str
-) -> Figure | None:
+def desiderata(results: Results, comparison: Comparison, trained_on: str, measured_on: str) -> Figure | None:
     """FNRG, PNRG and TNRG of every row."""
     if not comparison.gains:
         return None
@@ -91,7 +87,7 @@ def _bars(panels: Mapping[str, Bars], series: Sequence[str]) -> Any:
                     said = {"va": "center", "fontsize": 7, "color": MUTED}
                     axis.text(value + 0.01, place, f"{value:.2f}", **said)
         axis.set_yticks(range(len(bars)), short_names(list(bars)))
-        axis.invert_yaxis()
+        axis.set_ylim(most - 0.4, -0.6)  # bars of all panels are equally thick
         axis.set(title=title, xlim=(0, 1.08), xlabel="relative gain →")
         axis.grid(False, axis="y")
     if len(series) > 1:
@@ -99,9 +95,7 @@ def _bars(panels: Mapping[str, Bars], series: Sequence[str]) -> Any:
     return figure
 
 
-def auprc_lines(
-    results: StudyResults, comparison: Comparison, trained_on: str, measured_on: str
-) -> Figure | None:
+def auprc_lines(results: Results, comparison: Comparison, trained_on: str, measured_on: str) -> Figure | None:
     """AUPRC over the one setting that varies, with a band of one standard deviation over seeds."""
     if not results.varied:
         return None
@@ -126,15 +120,17 @@ def auprc_lines(
     across = "training texts with gold, %" if of_gold else setting
     panel = LinePanel("", across, header(key), list(map(str, ticks)), lines)
     against = "the per cent of training texts that keep their gold rationale" if of_gold else setting
+    several = any(len(values) > 1 for points in by_row.values() for values in points.values())
+    bands = "Bands: one standard deviation over seeds." if several else "One seed, so there are no bands."
     return Figure(
         "auprc",
         "Plausibility by gold" if of_gold else f"Plausibility by {setting}",
-        f"AUPRC against {against}. Bands: one standard deviation over seeds.",
+        f"AUPRC against {against}. {bands}",
         lambda: plots.lines([panel], height=4.2),
     )
 
 
-def cost(results: StudyResults, comparison: Comparison, trained_on: str, measured_on: str) -> Figure | None:
+def cost(results: Results, comparison: Comparison, trained_on: str, measured_on: str) -> Figure | None:
     """Faithfulness and plausibility against the seconds that a text takes."""
     keys = [key for key in ("csd", "auprc") if comparison.measured([key])]
     if not keys or not comparison.measured(["seconds"]):
@@ -142,13 +138,13 @@ def cost(results: StudyResults, comparison: Comparison, trained_on: str, measure
     return Figure(
         "cost",
         "Quality against cost",
-        "Seconds to predict and explain one text, on this machine (left is cheaper, up is better). A "
-        "line joins the same method at different settings.",
+        "Milliseconds to predict and explain one text, where it was measured (left is cheaper, up is "
+        "better). A line joins the same method at different settings.",
         lambda: _cost(results, comparison, keys),
     )
 
 
-def _cost(results: StudyResults, comparison: Comparison, keys: Sequence[str]) -> Any:
+def _cost(results: Results, comparison: Comparison, keys: Sequence[str]) -> Any:
     rows = {number.variant.name: replace(number.variant, point={}).name for number in results.finished}
     figure, axes = canvas(len(keys), across=2, height=4.0)
     for axis, key in zip(axes, keys, strict=True):

@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
-from typing import Any
 
-from unirex.config import Config, build_config
+from unirex.config import build_config
 from unirex.errors import UserError, one_line
-from unirex.experiments.cells import Cell, Data
+from unirex.experiments.cells import Cell
+from unirex.experiments.passes import pass_seconds, work_of
 from unirex.experiments.study import Study
-
-STEPS = 3  # points of Integrated Gradients, if nothing else is said
-ATTRIBUTION = 2 / 3  # of a training pass: forward and backward, but no gradients of weights
-FORWARD = 1 / 3  # of a training pass
-ATTRIBUTIONS = ("integrated-gradients", "gradient", "input-x-gradient", "deeplift")
-SECOND_ENCODER = ("dual-lm", "bucket-tagger", "a2r", "hard-kuma")
-TIMED = 3  # batches timed
-TEXTS = 32  # in each
 
 
 @dataclass(frozen=True)
@@ -36,101 +25,16 @@ class CellPlan:
 def plan(study: Study, store: Path, *, timed: bool = True) -> list[CellPlan]:
     """The cells with their passes; with `timed`, the seconds of one pass are measured on this machine."""
     speeds: dict[tuple[str, str, str], float | None] = {}
-    planned = []
+    planned, work = [], work_of(study.cells)
     for cell in study.cells:
-        passes, data, config = _passes(cell, study)
-        kind = (config.encoder, data.name, str(config.max_length))
+        item = work[cell.key]
+        kind = (item.config.encoder, item.data.name, str(item.config.max_length))
         if timed and kind not in speeds:
-            speeds[kind] = pass_seconds(config, data)
+            speeds[kind] = pass_seconds(item.config, item.data)
         speed = speeds.get(kind)
-        planned.append(CellPlan(cell, cell.state(store), passes, None if speed is None else passes * speed))
+        seconds = None if speed is None else item.passes * speed
+        planned.append(CellPlan(cell, cell.state(store), item.passes, seconds))
     return planned
-
-
-def _passes(cell: Cell, study: Study) -> tuple[float, Data, Config]:
-    trained = cell if cell.work == "train" else _trained(cell, study)
-    config = build_config(trained.content["config"])
-    if cell.work == "train":
-        data = next(data for data in study.data if data.source == cell.content["data"]["source"])
-        return training_passes(config, len(data.load()["train"])), data, config
-    data = next(data for data in [*study.data, *study.on] if data.source == cell.content["data"]["source"])
-    texts = cell.content["options"].get("number") or len(data.load()[cell.content["split"]])
-    return measuring_passes(config, cell.content["options"], texts), data, config
-
-
-def _trained(cell: Cell, study: Study) -> Cell:
-    return next(other for other in study.cells if other.key == cell.after[0])
-
-
-def training_passes(config: Config, texts: int) -> float:
-    """Passes over texts of a training, were it to take all its epochs.
-
-    Rationale and rest of a text are together as long as the text, so that a budget costs one pass.
-    """
-    training, objectives = config.training, config.objectives
-    seen = min(texts, (training.max_batches or texts) * training.batch_size) * training.epochs
-    each = 1.0 + (config.extractor in SECOND_ENCODER)
-    budgets = config.budgets_per_step or len(config.training_budgets or config.budgets)
-    active = dict(objectives.active())
-    views = [active[name] for name in ("comprehensiveness", "sufficiency") if name in active]
-    if views:
-        each += budgets * (1 - min(getattr(view, "warmup", 0.0) for view in views))
-    if config.extractor in ATTRIBUTIONS and (views or "plausibility" in active):
-        second = 2.0 if "plausibility" in active else 1.0  # derivatives
-        each += second * ATTRIBUTION * config.extractor_options.get("steps", STEPS)
-    if "ordering" in active:
-        ordering = objectives.ordering
-        share = (1 - ordering.warmup) / ordering.every
-        each += share * ATTRIBUTION * ordering.teacher_options.get("steps", STEPS)
-    return seen * each
-
-
-def measuring_passes(config: Config, options: Mapping[str, Any], texts: int) -> float:
-    """Passes over texts of a measurement."""
-    budgets = len(options.get("budgets") or config.budgets)
-    views = budgets * (1 + options.get("draws", 5) + len(options.get("beside") or [0]))
-    extractor = options.get("extractor") or config.extractor
-    scoring = 0.0
-    if extractor in ATTRIBUTIONS:
-        steps = (options.get("extractor_options") or config.extractor_options).get("steps", STEPS)
-        scoring = ATTRIBUTION * steps
-    return texts * (FORWARD * (1 + views) + scoring)
-
-
-def pass_seconds(config: Config, data: Data) -> float | None:
-    """Seconds of one training pass over a text of this data; None if the encoder cannot be had here."""
-    from unirex.methods.building import build_system
-    from unirex.methods.stages import classifier_config
-
-    splits = data.load()
-    try:
-        system = build_system("vanilla", splits, classifier_config(config))
-    except UserError:
-        return None
-    return _timed(system, _spread(splits["train"], TIMED * TEXTS))
-
-
-def _timed(system: Any, examples: Sequence[Any]) -> float:
-    from unirex.encoding.batch import collate
-
-    encoded = list(system.text_encoder.encode(examples))
-    pad, model = int(system.tokenizer.pad_token_id), system.model.train()
-    begin = time.perf_counter()
-    for number, batch in enumerate(_batches(encoded)):
-        model(**vars(collate(batch, pad))).loss.backward()
-        if number == 0:
-            begin = time.perf_counter()  # the first one warms up
-    return (time.perf_counter() - begin) / max(1, len(encoded) - TEXTS)
-
-
-def _batches(items: Sequence[Any]) -> Iterator[list[Any]]:
-    rest = iter(items)
-    while part := list(islice(rest, TEXTS)):
-        yield part
-
-
-def _spread(items: Sequence[Any], number: int) -> list[Any]:
-    return [items[int(index * len(items) / number)] for index in range(min(number, len(items)))]
 
 
 def checked(study: Study) -> list[str]:

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from unirex.comparison import Comparison
 from unirex.comparison.method import Method
-from unirex.comparison.tables import GAINS, count_cell, gain_cell, metric_cell, metric_head, paper_cell
-from unirex.errors import unknown
+from unirex.comparison.notes import collapse_warnings, footnotes, name_cell
+from unirex.comparison.tables import (
+    GAINS,
+    count_cell,
+    gain_cell,
+    metric_cell,
+    metric_head,
+    paper_cell,
+    table_caption,
+)
 from unirex.experiments import examples, figures
-from unirex.experiments.results import POSITIVE, StudyResults, published_rows
+from unirex.experiments.results import POSITIVE, Results, StudyResults, published_rows
+from unirex.methods.presets import preset
 from unirex.metrics.registry import HEADLINE, PERFORMANCE_SCORES
+from unirex.metrics.relative_gain import GUARDED, shows_guarded
 from unirex.paper import published
 from unirex.report.figures import Figure
 from unirex.report.grid import Cell, Grid, Head
@@ -21,23 +32,23 @@ from unirex.report.sections import CITATION, Section
 
 HELD_OUT = "csd/mask_token"
 COST = ("convergence_delta", "seconds")  # columns of an experiment on cost
+SHOWN_VERSIONS = ("unirex", "torch", "transformers", "python")
 
 
-def report(results: StudyResults) -> list[Section]:
+def report(results: Results) -> list[Section]:
     """The parts that the experiment asks for, of every dataset of which something is finished."""
     parts: list[Section] = []
     for trained_on, measured_on in results.datasets():
         comparison = results.comparison(trained_on, measured_on)
-        for name in results.study.definition.report:
-            if name not in PARTS:
-                raise unknown("part of a report", name, PARTS)
-            parts += PARTS[name](results, comparison, trained_on, measured_on)
+        for name in results.definition.report:
+            if results.has_texts or name != "examples":
+                parts += DRAWN[name](results, comparison, trained_on, measured_on)
     return parts
 
 
-def report_page(results: StudyResults, sections: Sequence[Section], *, notes: Sequence[str]) -> str:
+def report_page(results: Results, sections: Sequence[Section], *, notes: Sequence[str]) -> str:
     """The report as one self-contained page."""
-    definition = results.study.definition
+    definition = results.definition
     remarks = element("ul", *(element("li", note) for note in notes), class_="notes")
     body = [
         header("Study", definition.name, definition.about.rstrip(".")),
@@ -48,26 +59,30 @@ def report_page(results: StudyResults, sections: Sequence[Section], *, notes: Se
     return page(definition.name, body, style=resource("compare.css"))
 
 
-def state_notes(results: StudyResults) -> list[str]:
+def state_notes(results: Results) -> list[str]:
     """What is finished, what is missing, and what the numbers come from."""
-    study, store = results.study, results.store
-    notes = [f"{len(results.finished)} of {count(len(study.measured), 'measurement')} are finished."]
-    failed = [cell for cell in study.cells if cell.state(store) == "failed"]
-    notes += [f"Failed: {cell.name}: {cell.failure(store)}" for cell in failed]
-    missing = dict.fromkeys(number.variant.name for number in results.missing)
-    if missing:
-        notes.append(f"Not yet, or not with all seeds: {', '.join(missing)}.")
-    seeds = ", ".join(map(str, study.definition.seeds))
-    scale = study.facts.get("scale")
-    notes.append(f"Scale {scale}, {'seeds' if len(study.definition.seeds) > 1 else 'seed'} {seeds}.")
-    return notes
+    notes = [f"{len(results.finished)} of {count(len(results.planned), 'measurement')} are finished."]
+    notes += [f"Failed: {failure}" for failure in results.failures]
+    if results.missing:
+        notes.append(f"Not yet, or not with all seeds and datasets: {', '.join(results.missing)}.")
+    if "examples" in results.definition.report and not results.has_texts:
+        notes.append("The part `examples` is left out: there are no texts here.")
+    seeds = results.definition.seeds
+    said = f"{'seeds' if len(seeds) > 1 else 'seed'} {', '.join(map(str, seeds))}"
+    notes.append(f"Scale {results.scale}, {said}.")
+    return [*notes, *map(made_note, results.made)]
 
 
-def table(
-    results: StudyResults, comparison: Comparison, trained_on: str, measured_on: str
-) -> Iterator[Section]:
+def made_note(made: Mapping[str, Any]) -> str:
+    """The versions that numbers were made with."""
+    versions = [f"{name} {version}" for name, version in made["versions"].items() if name in SHOWN_VERSIONS]
+    revision = f" (revision {made['git']})" if made["git"] else ""
+    return f"Made with {', '.join(versions)}{revision}."
+
+
+def table(results: Results, comparison: Comparison, trained_on: str, measured_on: str) -> Iterator[Section]:
     """Every row on every headline metric, the paper's beside it."""
-    paper = published_rows(results.study.definition.name, trained_on, measured_on)
+    paper = published_rows(results.definition.name, trained_on, measured_on)
     keys = _columns(results, comparison, measured_on)
     printed = {key for row in paper.values() for key in row.metrics}
     heads = [Head("", "method")]
@@ -82,7 +97,7 @@ def table(
             heads.append(Head("paper", f"{key}_paper", heads[-1].group))
     body = []
     for method in comparison.methods:
-        line = {"method": Cell(method.name), "group": Cell(groups[method.name])}
+        line = {"method": name_cell(method, under="95 %"), "group": Cell(groups[method.name])}
         line["seeds"] = count_cell(method.seeds)
         line |= {
             key: _positive_cell(results, method, (trained_on, measured_on))
@@ -92,27 +107,33 @@ def table(
         }
         line |= {f"{key}_paper": paper_cell(paper.get(method.name), key) for key in keys}
         body.append([line[head.key] for head in heads])
-    caption = f"{comparison.texts} texts. ± is the standard deviation over seeds."
+    caption = table_caption(comparison, "Bold, or with a star", shows_floor=False)
     if printed:
         caption += " Beside ours, as published: mean ± standard deviation over 3 seeds."
+    notes = [*comparison.notes, *footnotes(comparison.methods, keys)]
+    if comparison.no_gains and "gains" in results.definition.report:
+        notes.append(comparison.no_gains)
     yield Section(
         f"table-{_place(trained_on, measured_on)}",
         _title("Results", trained_on, measured_on),
-        [Grid(heads, body, caption, comparison.warnings)],
+        [Grid(heads, body, caption, notes, collapse_warnings(comparison.methods))],
     )
 
 
-def _columns(results: StudyResults, comparison: Comparison, measured_on: str) -> list[str]:
+def _columns(results: Results, comparison: Comparison, measured_on: str) -> list[str]:
     """Performance as the dataset has it, faithfulness also under the removal that training never saw."""
     own = published.performance_metric(measured_on) if measured_on in published.DATASETS else None
     leading = own or comparison.performance
-    usual = [leading, *(key for key in HEADLINE if key not in PERFORMANCE_SCORES), HELD_OUT]
-    if "cost" in results.study.definition.report:
+    usual = [leading, *(key for key in HEADLINE if key not in PERFORMANCE_SCORES)]
+    usual.insert(usual.index("csd") + 1, HELD_OUT)
+    for name in results.definition.presets:  # what it counts otherwise
+        usual += [key for key in preset(name).columns if key not in usual]
+    if "cost" in results.definition.report:
         usual += COST
     return [key for key in usual if comparison.measured([key])]
 
 
-def _positive_cell(results: StudyResults, method: Method, place: tuple[str, str]) -> Cell:
+def _positive_cell(results: Results, method: Method, place: tuple[str, str]) -> Cell:
     """F1 of the label that the dataset is about, also where another stands for it."""
     values = [
         results.saved(number)["metrics"][POSITIVE]
@@ -122,18 +143,17 @@ def _positive_cell(results: StudyResults, method: Method, place: tuple[str, str]
     return figures.mean_cell(POSITIVE, values)
 
 
-def gains(
-    results: StudyResults, comparison: Comparison, trained_on: str, measured_on: str
-) -> Iterator[Section]:
+def gains(results: Results, comparison: Comparison, trained_on: str, measured_on: str) -> Iterator[Section]:
     """Normalised relative gain of every row among these, the paper's recomputed beside it."""
     if not comparison.gains:
         return
     theirs = published.recomputed(measured_on) if measured_on in published.DATASETS else {}
-    names = [name for name in GAINS if name != "guarded"]
+    names = [name for name in GAINS if name != "guarded" or shows_guarded(comparison.gains)]
     heads = [Head("", "method")]
     for name in names:
-        heads.append(Head(f"{name.upper()} ↑", name, "Relative gain", GAINS[name]))
-        if theirs:
+        title = GUARDED if name == "guarded" else name.upper()
+        heads.append(Head(f"{title} ↑", name, "Relative gain", GAINS[name]))
+        if theirs and name != "guarded":
             heads.append(Head("paper", f"{name}_paper", "Relative gain"))
     body = []
     for method, gain in comparison.gains.items():
@@ -144,19 +164,22 @@ def gains(
         body.append([line[head.key] for head in heads])
     caption = (
         "Each metric between the worst and the best row of this table, 0 to 1: FNRG, PNRG, TNRG; CNRG is "
-        "their mean. The paper's are recomputed from its printed metrics, among its own 16 rows."
+        "their mean."
     )
+    if theirs:
+        caption += " The paper's are recomputed from its printed metrics, among its own 16 rows."
+    notes = [note for note in comparison.warnings if note not in comparison.notes]
     title = _title("Normalised relative gain", trained_on, measured_on)
-    yield Section(f"gains-{_place(trained_on, measured_on)}", title, [Grid(heads, body, caption)])
+    yield Section(f"gains-{_place(trained_on, measured_on)}", title, [Grid(heads, body, caption, notes)])
 
 
 def _drawn(
-    draw: Callable[[StudyResults, Comparison, str, str], Figure | None],
-) -> Callable[[StudyResults, Comparison, str, str], Iterator[Section]]:
+    draw: Callable[[Results, Comparison, str, str], Figure | None],
+) -> Callable[[Results, Comparison, str, str], Iterator[Section]]:
     """A part that is one figure."""
 
     def part(
-        results: StudyResults, comparison: Comparison, trained_on: str, measured_on: str
+        results: Results, comparison: Comparison, trained_on: str, measured_on: str
     ) -> Iterator[Section]:
         figure = draw(results, comparison, trained_on, measured_on)
         if figure is not None:
@@ -167,9 +190,10 @@ def _drawn(
 
 
 def chosen_examples(
-    results: StudyResults, comparison: Comparison, trained_on: str, measured_on: str
+    results: Results, comparison: Comparison, trained_on: str, measured_on: str
 ) -> Iterator[Section]:
     """What each row marks in some texts."""
+    assert isinstance(results, StudyResults)
     shown = examples.marked_examples(results, trained_on, measured_on)
     name = f"examples-{_place(trained_on, measured_on)}"
     yield Section(
@@ -190,7 +214,7 @@ def _place(trained_on: str, measured_on: str) -> str:
     return measured_on if trained_on == measured_on else f"{trained_on}-{measured_on}"
 
 
-PARTS: dict[str, Callable[[StudyResults, Comparison, str, str], Iterator[Section]]] = {
+DRAWN: dict[str, Callable[[Results, Comparison, str, str], Iterator[Section]]] = {
     "table": table,
     "gains": gains,
     "composite": _drawn(figures.composite),

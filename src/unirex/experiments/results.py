@@ -5,13 +5,16 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from unirex.comparison import Comparison, compare
+from unirex.comparison.sources import EvaluationInput
+from unirex.experiments.definition import Definition
 from unirex.experiments.study import Measured, Study, store_of
 from unirex.files import replace_file, write_file
 from unirex.paper import published
@@ -29,12 +32,105 @@ NUMBERS = ("metric", "value", "low", "high", "texts", "cell")  # last columns
 POSITIVE = "binary_f1"
 
 
-@dataclass
-class StudyResults:
+class Results(ABC):
+    """Finished measurements of an experiment, wherever they are kept."""
+
+    definition: Definition
+    scale: str
+    made: Sequence[Mapping[str, Any]]  # versions and revision of all that measured
+    has_texts: bool  # whether examples can be shown
+
+    @property
+    @abstractmethod
+    def finished(self) -> Sequence[Measured]:
+        """The measurements that are done."""
+
+    @property
+    @abstractmethod
+    def planned(self) -> Sequence[str]:
+        """The names of all measurements, done or not; as often as there are seeds and datasets."""
+
+    @property
+    def missing(self) -> list[str]:
+        """The names of rows of which a measurement is not done."""
+        left = Counter(self.planned) - Counter(number.variant.name for number in self.finished)
+        return list(left)
+
+    @property
+    def failures(self) -> Sequence[str]:
+        """What failed and why."""
+        return ()
+
+    @abstractmethod
+    def evaluation(self, number: Measured) -> EvaluationInput:
+        """A finished measurement, to be compared."""
+
+    @abstractmethod
+    def saved(self, number: Measured) -> dict[str, Any]:
+        """The `metrics.json` of a finished measurement."""
+
+    @property
+    def varied(self) -> list[str]:
+        """The settings that vary, by dotted name."""
+        return list(dict.fromkeys(name for number in self.finished for name in number.variant.point))
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """One row for every finished cell, metric and seed."""
+        for number in self.finished:
+            saved, row = self.saved(number), number.variant.row
+            about = {
+                "experiment": self.definition.name,
+                "row": row.name,
+                "group": row.group,
+                "preset": number.variant.preset,
+                "trained_on": number.trained_on,
+                "measured_on": number.measured_on,
+                "seed": number.seed,
+                **{name: number.variant.point.get(name) for name in self.varied},
+            }
+            for metric, value in saved["metrics"].items():
+                low, high = saved["intervals"].get(metric, (None, None))
+                numbers = {"value": value, "low": low, "high": high, "texts": saved["texts"]}
+                yield {**about, "metric": metric, **numbers, "cell": number.cell.key}
+
+    def save(self, folder: Path) -> list[Path]:
+        """Write `results.csv` and `results.parquet`."""
+        import pyarrow
+        from pyarrow import parquet
+
+        rows, names = list(self.rows()), [*FIXED, *self.varied, *NUMBERS]
+        out = io.StringIO()
+        writer = csv.DictWriter(out, names, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        paths = [folder / f"results.{ending}" for ending in ("csv", "parquet")]
+        write_file(paths[0], out.getvalue())
+        columns = {name: [row[name] for row in rows] for name in names}
+        replace_file(paths[1], lambda draft: parquet.write_table(pyarrow.table(columns), draft))
+        return paths
+
+    def datasets(self) -> list[tuple[str, str]]:
+        """The pairs of what was trained and measured on, of which something is finished."""
+        return list(dict.fromkeys((number.trained_on, number.measured_on) for number in self.finished))
+
+    def comparison(self, trained_on: str, measured_on: str) -> Comparison:
+        """The rows on one dataset, their seeds together."""
+        groups: dict[str, list[EvaluationInput]] = {}
+        for number in self.finished:
+            if (number.trained_on, number.measured_on) == (trained_on, measured_on):
+                groups.setdefault(number.variant.name, []).append(self.evaluation(number))
+        return compare(groups)
+
+
+class StudyResults(Results):
     """What is finished of the study in a folder."""
 
-    study: Study
-    folder: Path
+    has_texts = True
+
+    def __init__(self, study: Study, folder: Path) -> None:
+        self.study, self.folder, self.store = study, folder, store_of(folder)
+        self.definition, self.scale = study.definition, str(study.facts.get("scale"))
+        self.made = [study.made]
 
     @cached_property
     def finished(self) -> list[Measured]:
@@ -42,14 +138,15 @@ class StudyResults:
         return [number for number in self.study.measured if number.cell.state(self.store) == "done"]
 
     @property
-    def missing(self) -> list[Measured]:
-        """The measurements that are not."""
-        return [number for number in self.study.measured if number not in self.finished]
+    def planned(self) -> list[str]:
+        """The names of all measurements."""
+        return [number.variant.name for number in self.study.measured]
 
     @property
-    def store(self) -> Path:
-        """The folder of all cells."""
-        return store_of(self.folder)
+    def failures(self) -> list[str]:
+        """What failed and why."""
+        failed = [cell for cell in self.study.cells if cell.state(self.store) == "failed"]
+        return [f"{cell.work} {cell.name}: {cell.failure(self.store)}" for cell in failed]
 
     def evaluation(self, number: Measured) -> Path:
         """The folder of a finished measurement."""
@@ -69,58 +166,6 @@ class StudyResults:
         """What stands for the last label of the dataset that was measured on, if labels were renamed."""
         data = next((data for data in self.study.on if data.name == number.measured_on), None)
         return None if data is None else dict(data.labels).get(str(data.load().info.labels[-1]))
-
-    @property
-    def varied(self) -> list[str]:
-        """The settings that vary, by dotted name."""
-        return list(dict.fromkeys(name for number in self.study.measured for name in number.variant.point))
-
-    def rows(self) -> Iterator[dict[str, Any]]:
-        """One row for every finished cell, metric and seed."""
-        for number in self.finished:
-            saved, row = self.saved(number), number.variant.row
-            about = {
-                "experiment": self.study.definition.name,
-                "row": row.name,
-                "group": row.group,
-                "preset": number.variant.preset,
-                "trained_on": number.trained_on,
-                "measured_on": number.measured_on,
-                "seed": number.seed,
-                **{name: number.variant.point.get(name) for name in self.varied},
-            }
-            for metric, value in saved["metrics"].items():
-                low, high = saved["intervals"].get(metric, (None, None))
-                numbers = {"value": value, "low": low, "high": high, "texts": saved["texts"]}
-                yield {**about, "metric": metric, **numbers, "cell": number.cell.key}
-
-    def save(self) -> list[Path]:
-        """Write `results.csv` and `results.parquet`."""
-        import pyarrow
-        from pyarrow import parquet
-
-        rows, names = list(self.rows()), [*FIXED, *self.varied, *NUMBERS]
-        out = io.StringIO()
-        writer = csv.DictWriter(out, names, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-        paths = [self.folder / f"results.{ending}" for ending in ("csv", "parquet")]
-        write_file(paths[0], out.getvalue())
-        columns = {name: [row[name] for row in rows] for name in names}
-        replace_file(paths[1], lambda draft: parquet.write_table(pyarrow.table(columns), draft))
-        return paths
-
-    def datasets(self) -> list[tuple[str, str]]:
-        """The pairs of what was trained and measured on, of which something is finished."""
-        return list(dict.fromkeys((number.trained_on, number.measured_on) for number in self.finished))
-
-    def comparison(self, trained_on: str, measured_on: str) -> Comparison:
-        """The rows on one dataset, their seeds together."""
-        groups: dict[str, list[Path]] = {}
-        for number in self.finished:
-            if (number.trained_on, number.measured_on) == (trained_on, measured_on):
-                groups.setdefault(number.variant.name, []).append(self.evaluation(number))
-        return compare(groups)
 
 
 def published_rows(experiment: str, trained_on: str, measured_on: str) -> Mapping[str, published.Published]:

@@ -46,6 +46,7 @@ class Study:
         on: what it is measured on; empty: what it was trained on.
         split: measured.
         facts: how it was asked for.
+        made: versions of packages and the revision of the code; of a study in a folder, those it ran with.
     """
 
     definition: Definition
@@ -53,6 +54,7 @@ class Study:
     on: Sequence[Data] = ()
     split: str = "test"
     facts: Mapping[str, Any] = field(default_factory=dict)
+    made: Mapping[str, Any] = field(default_factory=lambda: {"versions": versions(), "git": git_revision()})
 
     @cached_property
     def measured(self) -> list[Measured]:
@@ -86,7 +88,10 @@ class Study:
             trained.insert(0, train_cell("vanilla", config, trained_on, name=first))
         on = "" if measured_on.source == trained_on.source else f" on {measured_on.name}"
         options = self._measuring_options(variant, config)
-        cell = measure_cell(trained[-1], measured_on, options, split=self.split, name=name + on)
+        try:
+            cell = measure_cell(trained[-1], measured_on, options, split=self.split, name=name + on)
+        except UserError as error:
+            raise UserError(f"row {variant.name}: {one_line(error)}") from error
         return Measured(variant, config.seed, trained_on.name, measured_on.name, tuple(trained), cell)
 
     def _measuring_options(self, variant: Variant, config: Config) -> dict[str, Any]:
@@ -115,12 +120,28 @@ class Study:
         """How many cells are done, running, failed and waiting."""
         return Counter(cell.state(store) for cell in self.cells)
 
-    def run(self, folder: Path, **options: Any) -> list[Failure]:
+    def run(
+        self, folder: Path, *, workers: int = 1, threads: int | None = None, **options: Any
+    ) -> list[Failure]:
         """Run the cells that are not done; the failures. Options are those of `run_cells`."""
-        from unirex.experiments.engine import run_cells
+        from unirex.experiments.engine import check_processes, run_cells, threads_each
+        from unirex.experiments.passes import paces, work_of
 
+        check_processes(workers, threads)
+        threads = threads or threads_each(workers)
+        cells, store = self.cells, store_of(folder)  # a wrong definition is found here
+        self.made = {"versions": versions(), "git": git_revision()}
         self.save(folder)
-        return run_cells(self.cells, store_of(folder), **options)
+        work = work_of(cells)
+        return run_cells(
+            cells,
+            store,
+            workers=workers,
+            threads=threads,
+            work={key: item.passes for key, item in work.items()},
+            paces=paces(cells, store, work, threads=threads),
+            **options,
+        )
 
     def save(self, folder: Path) -> None:
         """Keep in the study's folder what it is; its cells are in the folder `cells` beside."""
@@ -131,8 +152,7 @@ class Study:
             "on": [asdict(data) for data in self.on],
             "split": self.split,
             "facts": dict(self.facts),
-            "versions": versions(),
-            "git": git_revision(),
+            **self.made,
         }
         folder.mkdir(parents=True, exist_ok=True)
         write_file(folder / FILE, json.dumps(content, indent=1) + "\n")
@@ -216,9 +236,10 @@ def load_study(folder: Path) -> Study:
         table = content["definition"]
         table["rows"] = {row.pop("name"): row for row in table["rows"]}
         name = table.pop("name")
-        data, on = ([_data(item) for item in content[key]] for key in ("data", "on"))
+        data, on = ([Data.read(item) for item in content[key]] for key in ("data", "on"))
         definition = as_definition(table, name, place=str(folder / FILE))
-        return Study(definition, data, on, content["split"], content["facts"])
+        made = {"versions": dict(content["versions"]), "git": content["git"]}
+        return Study(definition, data, on, content["split"], content["facts"], made)
     except FileNotFoundError as error:
         raise UserError(
             f"{folder}: no study there; `unirex experiment run … --out {folder}` makes one."
@@ -227,7 +248,3 @@ def load_study(folder: Path) -> Study:
         if isinstance(error, UserError):
             raise
         raise UserError(f"{folder / FILE}: damaged ({one_line(error)}).") from error
-
-
-def _data(content: Mapping[str, Any]) -> Data:
-    return Data(content["source"], *(tuple(map(tuple, content[key])) for key in ("options", "labels")))

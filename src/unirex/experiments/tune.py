@@ -85,6 +85,9 @@ def tune(
         if shown:
             _tell_size(given, trials)
         while batch := rounds.next(trials):
+            if shown:
+                numbers = ", ".join(str(trial.number) for trial in batch)
+                say(f"trials {numbers}; {trials} in the end")
             rounds.run(batch, workers=workers, threads=threads, shown=shown)
         return rounds.tuning()
 
@@ -155,6 +158,6 @@ def _content(search: Search) -> dict[str, Any]:
 
 
 def _digest(search: Search) -> str:
-    from unirex.methods.stages import content_key
+    from unirex.methods.stage_keys import content_key
 
     return content_key(_content(search))

@@ -9,7 +9,8 @@ from unirex.config import Config
 from unirex.data.example import Splits
 from unirex.extractors import build_extractor
 from unirex.methods.building import build_system
-from unirex.methods.stages import Stages, stage_config, without_gold
+from unirex.methods.stage_keys import stage_config, without_gold
+from unirex.methods.stages import Stages
 from unirex.objectives import Objectives
 from unirex.objectives.task import Task
 from unirex.system import System

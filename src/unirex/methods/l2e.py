@@ -7,7 +7,8 @@ from dataclasses import replace
 from unirex.config import Config
 from unirex.data.example import Splits
 from unirex.methods.building import build_system
-from unirex.methods.stages import Stages, without_gold
+from unirex.methods.stage_keys import without_gold
+from unirex.methods.stages import Stages
 from unirex.system import System
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 import sys
@@ -15,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unirex.config import DEFAULT_PRESET, Config, Training, plain
-from unirex.data.cache import fingerprint, json_digest
+from unirex.config import DEFAULT_PRESET, Config
+from unirex.data.cache import json_digest
 from unirex.data.example import Example, Rationale, Splits
 from unirex.data.rationales import words
 from unirex.encoding.batch import Batch, Encoded
@@ -24,36 +23,12 @@ from unirex.errors import UserError, one_line
 from unirex.explanation import Explanation
 from unirex.files import Advance, Progress, locked, new_folder, write_file
 from unirex.methods.building import build_system
+from unirex.methods.stage_keys import MADE, classifier_config, content_key, stage_content
 from unirex.system import System, load
 from unirex.training.checkpoints import load_state, save_state
 from unirex.training.divergence import DivergedError
-from unirex.training.run_folder import Run, versions
+from unirex.training.run_folder import Run
 from unirex.training.train import Scores, train
-
-MADE = ["1", versions()["unirex"]]  # increase the number whenever stages must be made anew
-ENCODER_FILES = (  # beside the weights, how the names of an encoder's files begin
-    "config",
-    "tokenizer",
-    "special_tokens",
-    "added_tokens",
-    "vocab",
-    "merges",
-    "spiece",
-    "sentencepiece",
-)
-COMMON = (  # settings that all stages of a run share
-    "encoder",
-    "pooling",
-    "max_length",
-    "truncation",
-    "stride",
-    "rationale_segments",
-    "separators",
-    "class_weights",
-    "label_threshold",
-    "training",
-    "seed",
-)
 
 
 @dataclass(frozen=True)
@@ -183,64 +158,6 @@ def from_kept(path: Path) -> Iterator[None]:
     except UserError as error:
         message = str(error).partition("; choose another --out")[0].rstrip(".")
         raise UserError(f"{message}. Delete {path}, or --force makes all stages anew.") from error
-
-
-def stage_config(config: Config, *, gold: bool = False, **changes: Any) -> Config:
-    """The settings of a stage: those that all share, and its own; with `gold`, also how gold is limited."""
-    common = {name: getattr(config, name) for name in COMMON}
-    return Config(**common | {"training": config.training if gold else without_gold(config)} | changes)
-
-
-def classifier_config(config: Config) -> Config:
-    """The settings of the plain classifier, without those that do not matter to it."""
-    return stage_config(config, extractor="integrated-gradients")
-
-
-def without_gold(config: Config) -> Training:
-    """The training of a stage that uses no gold, so that it does not depend on how gold is limited."""
-    default = Training()
-    return replace(
-        config.training,
-        gold_fraction=default.gold_fraction,
-        gold_factor=default.gold_factor,
-        gold_seed=default.gold_seed,
-    )
-
-
-def stage_content(data: Splits, config: Config) -> list[Any]:
-    """Everything the weights of a stage depend on: not the test split, the hardware, or an encoder's path."""
-    used = Splits(data.info, {name: data[name] for name in ("train", "dev")})
-    return [MADE, stage_settings(config), fingerprint(used)]
-
-
-def stage_settings(config: Config) -> dict[str, Any]:
-    """The settings that weights depend on, with the encoder as what it is rather than where."""
-    default = Training()
-    hardware = {name: getattr(default, name) for name in ("accelerator", "devices", "strategy")}
-    settings = plain(replace(config, training=replace(config.training, **hardware)))
-    return settings | {"encoder": encoder_digest(config.encoder)}
-
-
-def content_key(*parts: Any) -> str:
-    """A name for the inputs of a stage: equal only for equal inputs.
-
-    >>> content_key("support", {"seed": 0}) == content_key("support", {"seed": 1})
-    False
-    """
-    return json_digest(parts, default=str).hexdigest()[:16]
-
-
-def encoder_digest(name: str) -> str:
-    """A digest of the files of an encoder in a folder, wherever that is; else its name."""
-    # Of the files, not the path: a copied or moved encoder must find the stages trained with it.
-    folder = Path(name).expanduser()
-    if not folder.is_dir():
-        return name
-    digest = hashlib.sha256()
-    for path in sorted(folder.iterdir()):
-        if path.suffix == ".safetensors" or path.name.startswith(ENCODER_FILES):
-            digest.update(path.name.encode() + path.read_bytes())
-    return digest.hexdigest()
 
 
 def weights_digest(system: System) -> list[str]:

@@ -14,6 +14,7 @@ from typing import Any
 from unirex.report.figures import CARD, COLOURS, INK, MUTED, canvas
 
 BEATEN, BEST = COLOURS[0], COLOURS[1]
+LETTER = 0.085  # inches that a letter of a name takes
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,10 @@ def parallel(axes: Sequence[Axis], names: Sequence[str], strong: Sequence[bool],
             box = {"boxstyle": "round,pad=0.15", "fc": CARD, "ec": "none", "alpha": 0.85}
             beside = {"fontsize": 8, "color": INK, "va": "center", "bbox": box, "zorder": 5}
             axis.annotate(text, (place, height), (5, 0), textcoords="offset points", **beside)
-    axis.set_xticks(range(len(axes)), [upright.name for upright in axes])
+    names_of = [upright.name for upright in axes]
+    fits = max(map(len, names_of)) * LETTER < figure.get_figwidth() / len(axes)
+    turned = {} if fits else {"rotation": 50, "ha": "right", "rotation_mode": "anchor"}
+    axis.set_xticks(range(len(axes)), names_of, **turned)
     axis.set(yticks=[], xlim=(-0.1, len(axes) - 0.6), ylim=(-0.06, 1.06))
     axis.grid(False)
     axis.spines["left"].set_visible(False)

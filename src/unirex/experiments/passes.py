@@ -1,0 +1,152 @@
+"""The work in a cell, as passes over texts, and the time that it takes on this machine."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from unirex.config import Config, build_config
+from unirex.errors import UserError
+from unirex.experiments.cells import Cell, Data
+
+STEPS = 3  # points of Integrated Gradients, if nothing else is said
+ATTRIBUTION = 2 / 3  # of a training pass: forward and backward, but no gradients of weights
+FORWARD = 1 / 3  # of a training pass
+ATTRIBUTIONS = ("integrated-gradients", "gradient", "input-x-gradient", "deeplift")
+SECOND_ENCODER = ("dual-lm", "bucket-tagger", "a2r", "hard-kuma")
+TIMED = 3  # batches timed
+TEXTS = 32  # in each
+WORTH_TIMING = 20_000  # passes; fewer are done before an estimate is of use
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a cell does."""
+
+    passes: float  # over texts, each forward and backward
+    data: Data
+    config: Config  # of what is trained or measured
+
+
+def work_of(cells: Sequence[Cell]) -> dict[str, Work]:
+    """The work in every cell, by key; trainings stand among the cells that measure them."""
+    trained = {cell.key: build_config(cell.content["config"]) for cell in cells if cell.work == "train"}
+    found = {}
+    for cell in cells:
+        data, config = (
+            Data.read(cell.content["data"]),
+            trained[cell.key if cell.work == "train" else cell.after[0]],
+        )
+        if cell.work == "train":
+            passes = training_passes(config, len(data.load()["train"]))
+        else:
+            texts = len(data.load()[cell.content["split"]])
+            options = cell.content["options"]
+            passes = measuring_passes(config, options, min(texts, options.get("number") or texts))
+        found[cell.key] = Work(passes, data, config)
+    return found
+
+
+def paces(cells: Sequence[Cell], store: Path, work: Mapping[str, Work], *, threads: int) -> dict[str, float]:
+    """Seconds of a pass by kind of cell, from cells that are done; if none is and much is to do, timed."""
+    found: dict[str, float] = {}
+    for kind in dict.fromkeys(cell.work for cell in cells):
+        done = [cell for cell in cells if cell.work == kind and cell.state(store) == "done"]
+        passes = sum(work[cell.key].passes for cell in done)
+        if passes:
+            found[kind] = sum(cell.result(store)["seconds"] for cell in done) / passes
+    if found or sum(item.passes for item in work.values()) < WORTH_TIMING:
+        return found
+    first = work[cells[0].key]
+    with threads_used(threads):
+        seconds = pass_seconds(first.config, first.data)
+    return {} if seconds is None else {cell.work: seconds for cell in cells}
+
+
+def training_passes(config: Config, texts: int) -> float:
+    """Passes over texts of a training, were it to take all its epochs.
+
+    Rationale and rest of a text are together as long as the text, so that a budget costs one pass.
+    """
+    training, objectives = config.training, config.objectives
+    seen = min(texts, (training.max_batches or texts) * training.batch_size) * training.epochs
+    each = 1.0 + (config.extractor in SECOND_ENCODER)
+    budgets = config.budgets_per_step or len(config.training_budgets or config.budgets)
+    active = dict(objectives.active())
+    views = [active[name] for name in ("comprehensiveness", "sufficiency") if name in active]
+    if views:
+        each += budgets * (1 - min(getattr(view, "warmup", 0.0) for view in views))
+    if config.extractor in ATTRIBUTIONS and (views or "plausibility" in active):
+        second = 2.0 if "plausibility" in active else 1.0  # derivatives
+        each += second * ATTRIBUTION * config.extractor_options.get("steps", STEPS)
+    if "ordering" in active:
+        ordering = objectives.ordering
+        share = (1 - ordering.warmup) / ordering.every
+        each += share * ATTRIBUTION * ordering.teacher_options.get("steps", STEPS)
+    return seen * each
+
+
+def measuring_passes(config: Config, options: Mapping[str, Any], texts: int) -> float:
+    """Passes over texts of a measurement."""
+    budgets = len(options.get("budgets") or config.budgets)
+    views = budgets * (1 + options.get("draws", 5) + len(options.get("beside") or [0]))
+    extractor = options.get("extractor") or config.extractor
+    scoring = 0.0
+    if extractor in ATTRIBUTIONS:
+        steps = (options.get("extractor_options") or config.extractor_options).get("steps", STEPS)
+        scoring = ATTRIBUTION * steps
+    return texts * (FORWARD * (1 + views) + scoring)
+
+
+def pass_seconds(config: Config, data: Data) -> float | None:
+    """Seconds of one training pass over a text of this data; None if the encoder cannot be had here."""
+    from unirex.methods.building import build_system
+    from unirex.methods.stage_keys import classifier_config
+
+    splits = data.load()
+    try:
+        system = build_system("vanilla", splits, classifier_config(config))
+    except UserError:
+        return None
+    return _timed(system, _spread(splits["train"], TIMED * TEXTS))
+
+
+def _timed(system: Any, examples: Sequence[Any]) -> float:
+    from unirex.encoding.batch import collate
+
+    encoded = list(system.text_encoder.encode(examples))
+    pad, model = int(system.tokenizer.pad_token_id), system.model.train()
+    begin = time.perf_counter()
+    for number, batch in enumerate(_batches(encoded)):
+        model(**vars(collate(batch, pad))).loss.backward()
+        if number == 0:
+            begin = time.perf_counter()  # the first one warms up
+    return (time.perf_counter() - begin) / max(1, len(encoded) - TEXTS)
+
+
+def _batches(items: Sequence[Any]) -> Iterator[list[Any]]:
+    rest = iter(items)
+    while part := list(islice(rest, TEXTS)):
+        yield part
+
+
+def _spread(items: Sequence[Any], number: int) -> list[Any]:
+    return [items[int(index * len(items) / number)] for index in range(min(number, len(items)))]
+
+
+@contextmanager
+def threads_used(threads: int) -> Iterator[None]:
+    """Compute with this many CPU threads, then with as many as before."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
