@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING
 
 from jsonargparse import ArgumentParser, Namespace
 
-from unirex.cli.inputs import threads_option, use_threads
+from unirex.cli.inputs import (
+    example_options,
+    first_examples,
+    recall_reading,
+    selected_examples,
+    threads_option,
+    use_threads,
+)
 from unirex.errors import UserError
 from unirex.files import say
 from unirex.models.saved import check_saved
@@ -19,9 +26,11 @@ from unirex.serve import check_installed
 from unirex.serve.settings import Batching, Limits, Settings
 
 if TYPE_CHECKING:
+    from unirex.serve.examples import Examples
     from unirex.system import System
 
 KEY = "UNIREX_API_KEY"
+SHOWN_EXAMPLES = 500  # of --data, if --number does not say how many
 DRAIN = 120  # seconds that a stop waits for what was accepted
 
 
@@ -40,6 +49,8 @@ def options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     add("--api_key", type=str, help=f"that requests must carry; better in {KEY}, as others see options")
     add("--device", type=str, help="where to run, such as cuda")
     add("--log_texts", action="store_true", help="write the texts of requests to the log")
+    add("--data", type=str, help="examples to explore: a dataset, a file or a folder")
+    example_options(parser)
     parser.add_class_arguments(Limits, "limits")
     parser.add_class_arguments(Batching, "batching")
     threads_option(parser)
@@ -58,8 +69,26 @@ def run(options: Namespace) -> int:
     )
     if not 0 <= options.port < 1 << 16:
         raise UserError(f"--port {options.port}: give a number from 0 to 65535.")
+    examples = read_examples(options)
     systems = load_systems([*options.runs, *options.model], options.device)
-    return serve(systems, settings, options.port)
+    return serve(systems, settings, options.port, examples)
+
+
+def read_examples(options: Namespace) -> Examples | None:
+    """The examples of `--data` that the explorer offers, read as in the training of the first system."""
+    given = [name for name in ("split", "number") if options[name] is not None]
+    if options.data is None:
+        if given:
+            raise UserError(f"--{given[0]} is of --data; name a dataset.")
+        return None
+    from unirex.serve.examples import Examples
+
+    options.run = next(iter(options.runs), None)
+    options.split = options.split or "test"
+    recall_reading(options)
+    number = SHOWN_EXAMPLES if options.number is None else options.number
+    items = list(first_examples(selected_examples(options), number))
+    return Examples(f"{PurePath(options.data).name}, {options.split}", items)
 
 
 def load_systems(places: Sequence[str], device: str | None) -> dict[str, System]:
@@ -103,7 +132,9 @@ def listener(host: str, port: int) -> socket.socket:
         raise UserError(f"cannot listen at {host}, port {port}: {error.strerror or error}") from None
 
 
-def serve(systems: Mapping[str, System], settings: Settings, port: int) -> int:
+def serve(
+    systems: Mapping[str, System], settings: Settings, port: int, examples: Examples | None = None
+) -> int:
     """Listen, answer, and on Ctrl-C or SIGTERM finish what was accepted."""
     import uvicorn
 
@@ -111,7 +142,7 @@ def serve(systems: Mapping[str, System], settings: Settings, port: int) -> int:
 
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
     config = uvicorn.Config(
-        create_app(systems, settings),
+        create_app(systems, settings, dataset=examples),
         log_level="warning",
         access_log=False,  # it would hold queries; ours has only routes
         server_header=False,
@@ -122,6 +153,6 @@ def serve(systems: Mapping[str, System], settings: Settings, port: int) -> int:
     with listener(settings.host, port) as listening:
         host, bound = settings.host, listening.getsockname()[1]
         address = f"[{host}]:{bound}" if ":" in host else f"{host}:{bound}"
-        say(f"{', '.join(systems)} at http://{address} (API: /docs); Ctrl-C stops.")
+        say(f"{', '.join(systems)} at http://{address} (explorer: /, API: /docs); Ctrl-C stops.")
         server.run(sockets=[listening])
     return 0 if server.started else 2
