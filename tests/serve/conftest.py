@@ -34,7 +34,7 @@ def served_systems(encoders):
 
     return {
         "slm": system(extractor="shared-lm"),
-        "two-scores": system(extractor="shared-lm", extractor_options={"order": True}),
+        "two-scores": system(extractor="shared-lm", extractor_options={"order": True, "per_label": True}),
         "vanilla": system(extractor="integrated-gradients", extractor_options={"steps": 4}),
         "choices": special(layout=Layout(choice=True)),
         "sets": special(multi_label=True),

@@ -14,6 +14,7 @@ pytestmark = needs_chromium
 FILM = "a gorgeous , witty film , not dull ."
 HOSTILE = "🎬 <img src=x onerror=alert(1)> </script><script>alert(2)</script> good فيلم جيد 电影 film"
 KEY = "a-key-of-some-length"
+CHANGED = "document.querySelector('.without .up, .without .down') !== null"
 DONE = "document.querySelectorAll('#views .passage').length === {} && !document.querySelector('.busy')"
 
 
@@ -37,7 +38,7 @@ def visit(browser, address, columns=0, **state):
     views = [json.dumps([name, extractor, None]) for name, extractor in state.pop("views", [])]
     pairs = [*state.items(), *(("view", view) for view in views)]
     browser.complaints.clear()
-    browser.open(f"{address}/#{urlencode(pairs)}" if pairs else f"{address}/")
+    browser.open(f"{address}/#{urlencode(pairs, doseq=True)}" if pairs else f"{address}/")
     browser.until("document.querySelectorAll('#views .view').length > 0")
     if columns:
         browser.until(DONE.format(columns))
@@ -94,7 +95,7 @@ def test_the_slider_moves_rationale_and_figures_at_once(browser, address, served
 def test_words_are_dropped_by_mouse_and_keyboard(browser, address, served_systems):
     visit(browser, address, 1, text=FILM, views=[("two-scores", "")])
     browser.click("[data-word='0:2:10']")
-    browser.until("document.querySelector('.without .up, .without .down')")
+    browser.until(CHANGED)
     left = served_systems["two-scores"].predict_proba("a , witty film , not dull .")
     assert f"→ {100 * left[0]:.1f} %" in browser.texts(".without p")[0]
     assert browser.texts(".dropped[data-word]") == ["gorgeous"]
@@ -110,7 +111,7 @@ def test_words_are_dropped_by_mouse_and_keyboard(browser, address, served_system
 def test_an_edit_is_compared_with_the_text_before(browser, address):
     visit(browser, address, 1, text=FILM, views=[("two-scores", "")])
     enter(browser, FILM.replace("gorgeous", "bad"))
-    browser.until("document.querySelector('.changed')")
+    browser.until("document.querySelector('.changed') !== null")
     said = browser.texts(".changed p")
     assert "→" in said[0] and said[1].startswith("Newly in the rationale")
 
@@ -137,11 +138,11 @@ def test_systems_side_by_side_with_other_extractors_labels_and_dials(browser, ad
 
 def test_a_link_restores_what_was_seen(browser, address):
     visit(browser, address, 1, text=FILM, views=[("vanilla", "")], budget=50, drop="0:2:10")
-    browser.until("document.querySelector('.without .up, .without .down')")
+    browser.until(CHANGED)
     browser.until("location.hash.includes('drop')")
     link, seen = browser.run("location.href"), browser.run("document.querySelector('#views').textContent")
     browser.open(link)
-    browser.until("document.querySelector('.without .up, .without .down')")
+    browser.until(CHANGED)
     assert browser.run("document.querySelector('#views').textContent") == seen
 
 
@@ -164,11 +165,10 @@ def test_hostile_texts_are_inert_and_marked_at_the_right_place(browser, address,
 
 
 def test_choices_and_a_system_that_reads_its_rationale(browser, address, served_systems):
-    visit(browser, address, 1, text="a good film ?", choice="bad plot", views=[("choices", "")])
-    browser.run("document.querySelector('[name=choices]').value = 'bad plot\\ngood film'")
-    browser.click("#ask button[type=submit]")
-    browser.until("document.querySelectorAll('.view .bars:first-of-type dt').length > 1")
-    label = served_systems["choices"].predict({"text": "a good film ?", "choices": ["bad plot", "good film"]})
+    choices = ["bad plot", "good film"]
+    visit(browser, address, 1, text="a good film ?", choice=choices, views=[("choices", "")])
+    assert browser.run("document.querySelector('[name=choices]').value") == "bad plot\ngood film"
+    label = served_systems["choices"].predict({"text": "a good film ?", "choices": choices})
     assert browser.texts(".chip")[0].startswith(f"{label} · ")
     visit(browser, address, 1, text=FILM, views=[("rationale", "")])
     assert "no text" in browser.texts(".part dt") and browser.run(
@@ -216,13 +216,13 @@ def test_a_key_is_asked_for_and_kept_in_the_tab(browser, served_systems, listeni
 
 def test_errors_are_shown_in_words_and_a_busy_server_is_asked_again(browser, address):
     visit(browser, address, text=FILM, views=[("two-scores", "attention")], target="neg")
-    browser.until("document.querySelector('.view .warning')")
+    browser.until("document.querySelector('.view .warning') !== null")
     assert "same for every label" in browser.texts(".view .warning")[0]
     visit(browser, address, 1, text=FILM, views=[("two-scores", "")])
     browser.run(
-        "(() => { const real = fetch; let left = 1; window.fetch = (...a) => a[0] === 'explain' && left-- > 0"
-        " ? Promise.resolve(new Response('{\"error\": \"busy\"}', {status: 429, headers: {'Retry-After': '1'}}))"
-        " : real(...a); })()"
+        "(() => { const real = fetch, busy = { status: 429, headers: { 'Retry-After': '1' } }; let left = 1;"
+        "window.fetch = (...a) => a[0] === 'explain' && left-- > 0"
+        "? Promise.resolve(new Response('{}', busy)) : real(...a); })()"
     )
     enter(browser, "dull .")
     browser.until("document.querySelector('#status').textContent.includes('asking again in 1 s')")

@@ -216,6 +216,7 @@
   /** Asks all systems, or one of them; an earlier question that is still open is given up. */
   async function explain({ only } = {}) {
     if (!state.texts.some((text) => text.trim())) { tell("Type a text first."); return; }
+    if (modelOf(state.columns[0]).choices && state.choices.length < 2) { tell("Give two choices or more, one a line."); return; }
     find("#problem").textContent = "";
     asking?.abort();
     asking = new AbortController();
