@@ -97,7 +97,7 @@ def test_words_are_dropped_by_mouse_and_keyboard(browser, address, served_system
     browser.click("[data-word='0:2:10']")
     browser.until(CHANGED)
     left = served_systems["two-scores"].predict_proba("a , witty film , not dull .")
-    assert f"→ {100 * left[0]:.1f} %" in browser.texts(".without p")[0]
+    assert f"→ {100 * left[0]:.1f} %" in browser.texts(".without ul")[0]
     assert browser.texts(".dropped[data-word]") == ["gorgeous"]
     browser.press("Tab")  # from the word that was clicked the focus goes on
     browser.run("document.querySelector('.passage [tabindex=\"0\"]').focus()")
@@ -112,8 +112,8 @@ def test_an_edit_is_compared_with_the_text_before(browser, address):
     visit(browser, address, 1, text=FILM, views=[("two-scores", "")])
     enter(browser, FILM.replace("gorgeous", "bad"))
     browser.until("document.querySelector('.changed') !== null")
-    said = browser.texts(".changed p")
-    assert "→" in said[0] and said[1].startswith("Newly in the rationale")
+    assert "→" in browser.texts(".changed ul")[0]
+    assert browser.texts(".changed p")[1].startswith("Newly in the rationale")
 
 
 def test_systems_side_by_side_with_other_extractors_labels_and_dials(browser, address, served_systems):

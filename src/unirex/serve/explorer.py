@@ -8,7 +8,7 @@ from unirex.report.markup import Html, element
 from unirex.report.page import rationale_key
 from unirex.serve.live import live_page, resource
 
-SCRIPTS = ("explorer_view.js", "explorer_copy.js", "explorer_examples.js", "explorer.js")
+SCRIPTS = tuple(f"explorer{part}.js" for part in ("_ask", "_state", "_view", "_copy", "_examples", ""))
 FURTHER_MARKS = (
     (element("span", "wavy", class_="against-word"), "speaks against the label, where scores have a sign"),
     (

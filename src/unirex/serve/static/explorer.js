@@ -1,47 +1,25 @@
 // The explorer: its state is what the form and the columns hold, and the address keeps it.
 (() => {
   const { make, makeAuto, letter, percent } = dom;
-  const KEY = "unirex-key"; // in the storage of this tab
-  const DRAWS = 5; // random rationales
-  const MOST = 4; // columns
-  const USUAL = 20; // per cent of the tokens
-  const ATTEMPTS = 6, PAUSE = 250;
+  const { MOST, USUAL } = explorerState;
+  const DRAWS = 3; // random rationales: each costs as much as the whole text for every size
+  const PAUSE = 250; // milliseconds before the state goes into the address
   const find = (selector) => document.querySelector(selector);
   const form = find("#ask"), views = find("#views"), slider = form.elements.budget;
 
   let info = null, examples = null, asking = null, dropping = null, timer = 0;
-  const state = { texts: [""], choices: [""], columns: [], budget: USUAL, unit: "word", target: "", contrast: "", dropped: new Set(), example: null };
+  const state = explorerState.empty();
 
   // ---- Asking ---------------------------------------------------------------------------------------------
 
   const tell = (message) => { find("#status").textContent = message; };
-  const stored = () => { try { return sessionStorage.getItem(KEY); } catch { return null; } };
-
   function fail(error) {
     if (error.name === "AbortError") return;
     find("#problem").textContent = error.message;
     if (error.status === 401) find("#key-form").hidden = false;
   }
 
-  const wait = (seconds, signal) => new Promise((done, stopped) => {
-    const handle = setTimeout(done, 1000 * seconds);
-    signal?.addEventListener("abort", () => { clearTimeout(handle); stopped(new DOMException("", "AbortError")); });
-  });
-
-  /** Asks with the key, and again after a while if the server has too much to do. */
-  async function ask(path, body, signal) {
-    const key = stored(), headers = key ? { Authorization: `Bearer ${key}` } : {};
-    for (let left = ATTEMPTS; ; left--) {
-      try {
-        return await live.ask(path, body, { headers, signal });
-      } catch (error) {
-        if (error.status !== 429 || left <= 1) throw error;
-        const seconds = error.after ?? 1;
-        tell(`The server has too much to do; asking again in ${seconds} s.`);
-        await wait(seconds, signal);
-      }
-    }
-  }
+  const ask = (path, body, signal) => explorerAsk.ask(path, body, { signal, waits: (seconds) => tell(`The server has too much to do; asking again in ${seconds} s.`) });
 
   // ---- The form -------------------------------------------------------------------------------------------
 
@@ -131,7 +109,8 @@
 
   function drawColumn(column) {
     const model = modelOf(column), number = state.columns.indexOf(column);
-    const title = makeAuto("h3", "", model.name), remove = Object.assign(make("button", "", "Remove"), { type: "button" });
+    const by = makeAuto("span", "muted fine", `explained by ${column.extractor || model.extractor}`);
+    const title = makeAuto("h3", "", model.name, " ", by), remove = Object.assign(make("button", "", "Remove"), { type: "button" });
     remove.hidden = state.columns.length === 1;
     remove.setAttribute("aria-label", `Remove ${model.name}`);
     remove.addEventListener("click", () => { state.columns.splice(number, 1); drawAll(); remember(); find("#add-view").focus(); });
@@ -239,34 +218,16 @@
 
   // ---- Dropping words -------------------------------------------------------------------------------------
 
-  const places = () => [...state.dropped].map((place) => place.split(":").map(Number)).sort((one, other) => one[0] - other[0] || one[1] - other[1]);
-
-  /** A part of the text without its dropped words, and without the blank that would stand twice. */
-  function without(text, part) {
-    const characters = [...text];
-    for (const [own, start, end] of places().reverse()) {
-      if (own !== part) continue;
-      const blank = characters[start - 1] === " " && (characters[end] ?? " ") === " ";
-      characters.splice(blank ? start - 1 : start, end - start + (blank ? 1 : 0));
-    }
-    return characters.join("");
-  }
-
-  function droppedTexts() {
-    const parts = [...state.texts, ...state.choices];
-    return places().map(([part, start, end]) => [...parts[part] ?? ""].slice(start, end).join(""));
-  }
-
   async function predictWithout() {
     dropping?.abort();
     dropping = new AbortController();
-    const { signal } = dropping, texts = droppedTexts();
+    const { signal } = dropping, texts = explorerState.droppedTexts(state);
     await Promise.all(state.columns.map(async (column) => {
       column.without = { texts };
       drawDropped(column);
       if (!texts.length) return;
       try {
-        const { results } = await ask("predict", { inputs: [input(without)], model: column.model, truncate: true }, signal);
+        const { results } = await ask("predict", { inputs: [input((text, part) => explorerState.without(state, text, part))], model: column.model, truncate: true }, signal);
         column.without = { texts, answer: results[0] };
       } catch (error) {
         if (error.name === "AbortError") return;
@@ -304,17 +265,7 @@
 
   // ---- The address ----------------------------------------------------------------------------------------
 
-  function address() {
-    const params = new URLSearchParams();
-    for (const text of state.texts) params.append("text", text);
-    if (modelOf(state.columns[0]).choices) for (const text of state.choices) params.append("choice", text);
-    for (const { model, extractor, dial } of state.columns) params.append("view", JSON.stringify([model, extractor || "", dial ?? null]));
-    params.set("budget", state.budget);
-    for (const name of ["unit", "target", "contrast"]) if (state[name] && state[name] !== "word") params.set(name, state[name]);
-    for (const place of state.dropped) params.append("drop", place);
-    if (state.example) params.set("example", state.example.number);
-    return params.toString();
-  }
+  const address = () => explorerState.address(state, { choices: modelOf(state.columns[0]).choices });
 
   /** Puts the state into the address, which stays in the browser. */
   function remember() {
@@ -322,30 +273,15 @@
     timer = setTimeout(() => { try { history.replaceState(null, "", `#${address()}`); } catch { /* too long, or not allowed */ } }, PAUSE);
   }
 
-  function column(view) {
-    try {
-      const [model, extractor, dial] = JSON.parse(view);
-      return { model: String(model), extractor: String(extractor), dial: typeof dial === "number" ? dial : null };
-    } catch { return { model: info.models[0].name, extractor: "", dial: null }; }
-  }
-
   async function restore() {
-    const params = new URLSearchParams(location.hash.slice(1));
-    const linked = params.getAll("view").slice(0, MOST).map(column);
-    state.columns = linked.length ? linked : info.models.slice(0, 2).map(({ name }) => column(JSON.stringify([name, "", null])));
-    state.texts = params.has("text") ? params.getAll("text") : [""];
-    state.choices = params.has("choice") ? params.getAll("choice") : [""];
-    state.budget = Number(params.get("budget")) || USUAL;
-    state.unit = ["token", "sentence"].includes(params.get("unit")) ? params.get("unit") : "word";
-    for (const name of ["target", "contrast"]) state[name] = params.get(name) ?? "";
-    state.dropped = new Set(params.getAll("drop").filter((place) => /^\d+:\d+:\d+$/u.test(place)));
-    state.example = null;
-    if (params.has("example")) {
-      const whole = await examples?.whole(Number(params.get("example"))).catch(() => null);
+    const { example, ...linked } = explorerState.read(location.hash.slice(1), info.models);
+    Object.assign(state, linked, { example: null });
+    if (example !== null) {
+      const whole = await examples?.whole(example).catch(() => null);
       if (whole && JSON.stringify(whole.segments) === JSON.stringify(state.texts)) state.example = whole;
     }
     drawAll();
-    if (params.has("text")) await explain();
+    if (state.texts.some((text) => text.trim())) await explain();
   }
 
   // ---- The page -------------------------------------------------------------------------------------------
@@ -376,7 +312,7 @@
 
   find("#key-form").addEventListener("submit", (event) => {
     event.preventDefault();
-    try { sessionStorage.setItem(KEY, event.target.elements.key.value); } catch { /* asked for again next time */ }
+    explorerAsk.keep(event.target.elements.key.value);
     find("#problem").textContent = "";
     start().catch(fail);
   });

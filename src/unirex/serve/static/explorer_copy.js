@@ -63,9 +63,9 @@ const explorerCopy = (() => {
       pen.lineWidth = 2;
       pen.beginPath(); pen.moveTo(box.left, y); pen.lineTo(box.right, y); pen.stroke();
     };
-    if (mark?.matches("mark")) stroke(line + 4, []);
-    if (mark?.matches(".against-word")) stroke(line + 4, [2, 2]);
     if (mark?.matches(".dropped")) stroke(line - 5, []);
+    else if (mark?.matches("mark")) stroke(line + 4, []);
+    else if (mark) stroke(line + 4, [2, 2]);
   }
 
   function paintText(pen, node) {
@@ -98,7 +98,7 @@ const explorerCopy = (() => {
 
   function paint(pen, element) {
     const style = getComputedStyle(element), box = element.getBoundingClientRect();
-    if (style.display === "none" || element.matches("button, select, input, .view .fields")) return;
+    if (style.display === "none" || element.matches(".head button")) return;
     paintBox(pen, element, style);
     pen.save();
     if (style.overflowY !== "visible") { pen.beginPath(); pen.rect(box.x, box.y, box.width, box.height); pen.clip(); }
@@ -109,8 +109,13 @@ const explorerCopy = (() => {
     pen.restore();
   }
 
-  /** A picture of an element as the page shows it. */
+  /** A picture of the answers as the page shows them, without what is there to be clicked. */
   function image(element) {
+    element.classList.add("bare");
+    try { return painted(element); } finally { element.classList.remove("bare"); }
+  }
+
+  function painted(element) {
     const box = element.getBoundingClientRect(), canvas = make("canvas");
     const width = box.width + 2 * MARGIN, height = box.height + 2 * MARGIN;
     const scale = Math.min(2, LARGEST / Math.max(width, height));

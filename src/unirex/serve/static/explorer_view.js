@@ -123,6 +123,8 @@ const explorerView = (() => {
     return makeAuto("p", "fine", make("strong", "", `${title}: `), text);
   }
 
+  const beside = (floor, name) => (floor ? ` (random ${figure(floor[name])})` : "");
+
   /** What is marked, in words: for readers without colours, and for screen readers. */
   function lists(explanation) {
     const size = explanation.tokens.filter((token) => token.selected).length, all = explanation.tokens.length;
@@ -149,8 +151,8 @@ const explorerView = (() => {
   }
 
   /** A text with only some of its tokens; a gap stands for each run of the others. */
-  function remains(explanation, stays) {
-    const made = makeAuto("p", "cut");
+  function remains(title, explanation, stays) {
+    const made = makeAuto("p", "cut", make("strong", "fine", `${title}: `));
     explanation.segments.forEach((text, segment) => {
       if (segment) made.append("\n");
       const places = live.units(text);
@@ -174,18 +176,17 @@ const explorerView = (() => {
   function faithfulness(explanation, measured, info) {
     const { floor, probability } = measured, fromRationale = info.predicts_from === "rationale";
     const label = named(explanation.target ?? listed(explanation.label)[0] ?? explanation.label, explanation.choices);
-    const rows = [bar("whole text", probability), bar(fromRationale ? "no text" : "without the rationale", measured.without_rationale)];
-    if (floor && !fromRationale) rows.push(bar("without random ones", floor.without_rationale, "random"));
-    rows.push(bar("the rationale alone", measured.rationale_alone));
-    if (floor) rows.push(bar("random ones alone", floor.rationale_alone, "random"));
-    const beside = (name) => (floor ? ` (random ${figure(floor[name])})` : "");
+    const rows = [bar("whole text", probability), bar(fromRationale ? "no text" : "rationale removed", measured.without_rationale)];
+    if (floor && !fromRationale) rows.push(bar("random removed", floor.without_rationale, "random"));
+    rows.push(bar("rationale alone", measured.rationale_alone));
+    if (floor) rows.push(bar("random alone", floor.rationale_alone, "random"));
     const made = make("div", "part", makeAuto("h4", "", `How probable is ${label}?`), make("dl", "bars", ...rows));
     made.append(make("p", "figures",
-      "Comprehensiveness ", make("strong", "comp", figure(measured.comprehensiveness)), `${beside("comprehensiveness")}, the higher the better · sufficiency `,
-      make("strong", "suff", figure(measured.sufficiency)), `${beside("sufficiency")}, the lower the better.`));
-    if (floor) made.append(make("p", "fine", `Random: the mean over ${floor.draws} draws of as many tokens.`));
-    if (!fromRationale) made.append(line("Without", ""), remains(explanation, (token) => !token.selected));
-    made.append(line("Alone", ""), remains(explanation, (token) => token.selected));
+      "Comprehensiveness ↑ ", make("strong", "comp", figure(measured.comprehensiveness)), beside(floor, "comprehensiveness"),
+      " · sufficiency ↓ ", make("strong", "suff", figure(measured.sufficiency)), beside(floor, "sufficiency")));
+    if (floor) made.append(make("p", "fine", `Random: the mean over ${floor.draws} draws of as many tokens as the rationale has.`));
+    if (!fromRationale) made.append(remains("Removed", explanation, (token) => !token.selected));
+    made.append(remains("Alone", explanation, (token) => token.selected));
     return made;
   }
 
@@ -194,9 +195,16 @@ const explorerView = (() => {
     const found = after.flatMap(({ label, probability }) => {
       const old = before.find((entry) => String(entry.label) === String(label))?.probability;
       if (old === undefined || Math.abs(probability - old) < 0.0005) return [];
-      return [make("span", probability < old ? "down" : "up", `${label} ${points(probability - old)}`), ` (${share(old)} → ${share(probability)})  `];
+      const change = make("span", probability < old ? "down" : "up", `${label} ${points(probability - old)}`);
+      return [makeAuto("li", "", change, ` (${share(old)} → ${share(probability)})`)];
     });
-    return found.length ? found : ["no probability changes"];
+    return make("ul", "changes", ...(found.length ? found : [make("li", "", "no probability changes")]));
+  }
+
+  /** Whether the label is another one now. */
+  function turned(before, after) {
+    const [then, now] = [named(before.label), named(after.label)];
+    return makeAuto("p", "fine", then === now ? `Still ${now}.` : make("strong", "wrong", `${then} → ${now}`));
   }
 
   /** The texts of one list that are not in another, each as often as it is missing there. */
@@ -211,8 +219,7 @@ const explorerView = (() => {
     const selected = (answer) => unitsOf(at(answer, budget)[0]).filter((unit) => unit.selected);
     const [now, then] = [selected(result), selected(before)];
     const made = make("div", "part changed", make("h4", "", "Since the text before"));
-    const turned = same(before.label, result.label) ? [] : [make("strong", "wrong", `${named(before.label)} → ${named(result.label)} `)];
-    made.append(makeAuto("p", "fine", ...turned, ...changes(before.probabilities, result.probabilities)));
+    made.append(turned(before, result), changes(before.probabilities, result.probabilities));
     made.append(line("Newly in the rationale", words(missing(now, then))), line("No longer", words(missing(then, now))));
     return made;
   }
@@ -222,7 +229,7 @@ const explorerView = (() => {
     const made = make("div", "part without", makeAuto("h4", "", `Without ${texts.map((text) => `“${text}”`).join(" ")}`));
     if (problem) made.append(make("p", "warning", problem));
     else if (!answer) made.append(make("p", "fine", "…"));
-    else made.append(makeAuto("p", "", make("strong", "", named(answer.label)), "  ", ...changes(result.probabilities, answer.probabilities)));
+    else made.append(turned(result, answer), changes(result.probabilities, answer.probabilities));
     return made;
   }
 
