@@ -217,7 +217,7 @@ class WholeExample(BaseModel):
     segments: list[str]
     choices: list[str] | None
     label: Label | list[Label] | None
-    rationale: list[list[tuple[int, int]]] | None
+    rationale: list[list[Annotated[list[int], Field(min_length=2, max_length=2)]]] | None
 
 
 class ExamplePredictions(BaseModel):
