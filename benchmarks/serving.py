@@ -4,7 +4,9 @@
 
 Throughput of short texts from 32 clients beside offline `explain`; the 99th percentile of latencies at half
 the capacity beside their median; what is answered at twice the capacity; one sentence with all budgets and
-their faithfulness, as the explorer asks; the server's memory over all requests. Without --run the system is MiniLM with untrained heads, which takes as long as a trained one.
+their faithfulness, as the explorer asks; the server's memory over all requests.
+
+Without --run the system is MiniLM with untrained heads, which takes as long as a trained one.
 """
 
 from __future__ import annotations
@@ -187,9 +189,8 @@ def main() -> None:
         before = memory(server.pid or 0)
         statuses, _, seconds = load(port, options.requests, CLIENTS)
         capacity = options.requests / seconds
-        print(
-            f"throughput: served ÷ offline {capacity / offline_rate:.2f} ({capacity:.0f}, {offline_rate:.0f} texts/s)"
-        )
+        ratio, both = capacity / offline_rate, f"{capacity:.0f}, {offline_rate:.0f} texts/s"
+        print(f"throughput: served ÷ offline {ratio:.2f} ({both})")
         print(f"  answers: {dict(statuses)}")
         half = max(100, int(options.seconds * capacity / 2))
         statuses, latencies, _ = load(port, half, CLIENTS, rate=capacity / 2)
