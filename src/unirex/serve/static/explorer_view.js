@@ -164,7 +164,7 @@ const explorerView = (() => {
           if (end > done) made.append(text.slice(Math.max(start, done), end));
           gap = false;
         } else if (!gap) {
-          made.append(text.slice(done, start), make("span", "gap", "…"));
+          made.append(text.slice(done, start), make("span", "gap", "[…]"));
           gap = true;
         }
         done = Math.max(done, end);
