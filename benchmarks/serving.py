@@ -3,8 +3,10 @@
     python benchmarks/serving.py [--run runs/slm] [--requests 2000] [--seconds 10]
 
 Throughput of short texts from 32 clients beside offline `explain`; the 99th percentile of latencies at half
-the capacity beside their median; what is answered at twice the capacity; the server's memory over all
-requests. Without --run the system is MiniLM with untrained heads, which takes as long as a trained one.
+the capacity beside their median; what is answered at twice the capacity; one sentence with all budgets and
+their faithfulness, as the explorer asks; the server's memory over all requests.
+
+Without --run the system is MiniLM with untrained heads, which takes as long as a trained one.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from typing import Any
 CLIENTS = 32
 WAITING = 64  # texts that may wait: the queue must fill within seconds
 IDLE = 2  # seconds
+EXPLORED = 40  # sentences that one client asks for
 OPEN_LOOP = 160  # threads that send at twice the capacity: more than may wait and run
 
 
@@ -115,12 +118,32 @@ def run_threads(work: Callable[[], None], count: int) -> None:
         thread.join()
 
 
-def post(connection: http.client.HTTPConnection, text: str) -> int:
-    body = json.dumps({"inputs": text, "truncate": True})
+def post(connection: http.client.HTTPConnection, text: str, **asked: Any) -> int:
+    body = json.dumps({"inputs": text, "truncate": True, **asked})
     connection.request("POST", "/explain", body, {"Content-Type": "application/json"})
     response = connection.getresponse()
     response.read()
     return response.status
+
+
+def alone(port: int, process: int, count: int, **asked: Any) -> tuple[float, float]:
+    """Milliseconds from request to answer, and of processor time, of one client's requests: medians."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
+    seconds, busy = [], []
+    for text in islice(texts(), count):
+        begin, before = time.perf_counter(), processor(process)
+        post(connection, text, **asked)
+        seconds.append(time.perf_counter() - begin)
+        busy.append(processor(process) - before)
+    connection.close()
+    return 1000 * statistics.median(seconds), 1000 * statistics.median(busy)
+
+
+def processor(process: int) -> float:
+    """Seconds of processor time that a process has used."""
+    with open(f"/proc/{process}/stat", encoding="utf-8") as file:  # noqa: PTH123
+        fields = file.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def memory(process: int) -> float:
@@ -149,7 +172,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=10, help="of half and of twice the capacity")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="of the models")
     options = parser.parse_args()
-    alone = offline(options.run, min(options.requests, 2000), options.threads)
+    offline_rate = offline(options.run, min(options.requests, 2000), options.threads)
     here, there = multiprocessing.get_context("spawn").Pipe()
     server = multiprocessing.get_context("spawn").Process(
         target=serve, args=(options.run, options.threads, there)
@@ -158,10 +181,16 @@ def main() -> None:
     try:
         port = here.recv()
         load(port, 4 * CLIENTS, CLIENTS)  # warm
+        for floor in (0, 3):
+            asked = {"budget": "all", "faithfulness": True, "floor": floor}
+            median, busy = alone(port, server.pid or 0, EXPLORED, **asked)
+            said = "all budgets with faithfulness" + f" and {floor} random draws" * bool(floor)
+            print(f"one sentence, {said}: median {median:.0f} ms, processor {busy:.0f} ms")
         before = memory(server.pid or 0)
         statuses, _, seconds = load(port, options.requests, CLIENTS)
         capacity = options.requests / seconds
-        print(f"throughput: served ÷ offline {capacity / alone:.2f} ({capacity:.0f}, {alone:.0f} texts/s)")
+        ratio, both = capacity / offline_rate, f"{capacity:.0f}, {offline_rate:.0f} texts/s"
+        print(f"throughput: served ÷ offline {ratio:.2f} ({both})")
         print(f"  answers: {dict(statuses)}")
         half = max(100, int(options.seconds * capacity / 2))
         statuses, latencies, _ = load(port, half, CLIENTS, rate=capacity / 2)

@@ -9,7 +9,7 @@ import pytest
 
 @pytest.fixture(scope="session")
 def served_systems(encoders):
-    """One with learnt scores, one explained by gradients, one that reads choices, one with label sets."""
+    """One with learnt scores, one explained by gradients, one that reads choices, one with label sets, …."""
     from transformers import PreTrainedTokenizerFast
 
     import tiny
@@ -34,6 +34,7 @@ def served_systems(encoders):
 
     return {
         "slm": system(extractor="shared-lm"),
+        "two-scores": system(extractor="shared-lm", extractor_options={"order": True, "per_label": True}),
         "vanilla": system(extractor="integrated-gradients", extractor_options={"steps": 4}),
         "choices": special(layout=Layout(choice=True)),
         "sets": special(multi_label=True),
@@ -72,12 +73,12 @@ def listening():
 
 
 @contextmanager
-def _listening(systems, settings=None):
+def _listening(systems, settings=None, **options):
     import uvicorn
 
     from unirex.serve import create_app
 
-    app = create_app(systems, settings)
+    app = create_app(systems, settings, **options)
     config = uvicorn.Config(app, host="127.0.0.1", port=0, log_level="error", access_log=False)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)

@@ -238,3 +238,64 @@ def test_further_routers_find_the_service(served_systems, make_client):
 
     with make_client({"slm": served_systems["slm"]}, routers=[router]) as asking:
         assert asking.get("/names").json() == ["slm"]
+
+
+def test_the_floor_is_of_random_rationales_of_the_same_size(ask):
+    body = {"inputs": TEXTS[:2], "budgets": [20, 100], "faithfulness": True, "floor": 4}
+    first, _ = explained(ask, **body)
+    (alone,) = explained(ask, **{**body, "inputs": TEXTS[:1]})
+    close(first["faithfulness"], alone["faithfulness"])  # whatever runs beside it
+    small, whole = first["faithfulness"]
+    assert small["floor"]["draws"] == 4 and small["floor"]["rationale_alone"] != small["rationale_alone"]
+    everything = {"draws": 4} | {name: value for name, value in whole.items() if name in whole["floor"]}
+    close(whole["floor"], everything)  # of all tokens there is only one rationale
+    assert explained(ask, **{**body, "floor": 0})[1]["faithfulness"][0]["floor"] is None
+    for wrong in ({"inputs": "dull", "floor": 2}, {**body, "floor": 99}):
+        assert ask.post("/explain", json=wrong).status_code == 422
+
+
+def test_the_dial_is_turned_for_a_request(ask, served_systems):
+    system = served_systems["two-scores"]
+    for dial in (0, 0.5, 1.0):
+        (found,) = explained(ask, inputs=TEXTS[0], model="two-scores", dial=dial)
+        close(found["explanations"][0]["tokens"], plain(system.explain(TEXTS[0], dial=dial))["tokens"])
+    infos = {model["name"]: model for model in ask.get("/info").json()["models"]}
+    assert infos["two-scores"]["dial"] == 0.3 and infos["slm"]["dial"] is None
+    assert "shared-lm" in infos["two-scores"]["by_label"] and "shared-lm" not in infos["slm"]["by_label"]
+    for wrong in ({"dial": 2}, {"dial": 0.5, "model": "slm"}, {"dial": 0.5, "extractor": "lime"}):
+        response = ask.post("/explain", json={"inputs": "dull", "model": "two-scores", **wrong})
+        assert response.status_code == 422 and "dial" in response.json()["error"]
+
+
+def plain(explanation):
+    return json.loads(json.dumps(explanation.to_dict()))
+
+
+def test_examples_are_listed_shown_and_predicted_in_parts(served_systems, make_client):
+    from unirex.serve.examples import Examples
+    from unirex.serve.settings import Limits, Settings
+
+    items = tiny.examples()
+    few = Settings(limits=Limits(inputs=3, tokens=40))
+    with make_client({"slm": served_systems["slm"]}, few, dataset=Examples("tiny", items)) as asking:
+        heads = asking.get("/examples?start=1&count=2").json()
+        assert (heads["name"], heads["total"]) == ("tiny", len(items))
+        assert [head["id"] for head in heads["examples"]] == ["1", "2"] and heads["examples"][0]["marked"]
+        whole = asking.get("/examples/1").json()
+        assert whole["segments"] == [items[1].text] and whole["rationale"] == [
+            [list(items[1].rationale[0][0])]
+        ]
+        assert asking.get("/examples/99").status_code == 404
+        labels = []
+        while len(labels) < len(items):
+            found = asking.post("/examples/predictions", json={"start": len(labels)}).json()["labels"]
+            assert 0 < len(found) <= 8
+            labels += found
+        known = served_systems["slm"].predict([example.text for example in items])
+        assert all(label in (None, right) for label, right in zip(labels, known, strict=True))
+        assert None in labels and any(labels)  # some have more tokens than a request may have
+        assert asking.post("/examples/predictions", json={"start": 99}).json()["labels"] == []
+
+
+def test_without_data_there_are_no_examples(ask):
+    assert ask.get("/examples").json() == {"name": None, "total": 0, "examples": []}

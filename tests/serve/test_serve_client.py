@@ -109,9 +109,13 @@ def test_the_command_serves_saved_systems(served_systems, tmp_path, monkeypatch)
 
     monkeypatch.setattr(uvicorn.Server, "run", run)
     limits = ["--limits.inputs", "7", "--batching.texts", "9"]
-    code = main(["serve", str(tmp_path / "slm"), "--port", "0", *limits])
+    examples = ["--data", "demo", "--split", "dev", "--number", "3"]
+    code = main(["serve", str(tmp_path / "slm"), "--port", "0", *limits, *examples])
     (server,) = started
     service = server.config.app.state.service
     assert list(service.systems) == ["slm"] and server.address[0] == "127.0.0.1" and server.address[1]
     assert service.settings.limits.inputs == 7 and service.settings.batching.texts == 9
     assert code == 0 and not server.config.access_log
+    shown = server.config.app.state.examples
+    assert shown.name == "demo, dev" and len(shown.items) == 3
+    assert main(["serve", str(tmp_path / "slm"), "--number", "3"]) == 2  # of no data

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 
 from jsonargparse import ArgumentParser, Namespace
 
-from unirex.cli.inputs import threads_option, use_threads
+from unirex.cli.inputs import (
+    example_options,
+    first_examples,
+    recall_reading,
+    selected_examples,
+    threads_option,
+    use_threads,
+)
 from unirex.errors import UserError
 from unirex.files import say
 from unirex.models.saved import check_saved
@@ -17,7 +24,10 @@ from unirex.serve import check_installed
 from unirex.serve.settings import KEY, Batching, Limits, Settings
 
 if TYPE_CHECKING:
+    from unirex.serve.examples import Examples
     from unirex.system import System
+
+SHOWN_EXAMPLES = 500  # of --data, if --number does not say how many
 
 
 def options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
@@ -35,6 +45,8 @@ def options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     add("--api_key", type=str, help=f"that requests must carry; better in {KEY}, as others see options")
     add("--device", type=str, help="where to run, such as cuda")
     add("--log_texts", action="store_true", help="write the texts of requests to the log")
+    add("--data", type=str, help="examples to explore: a dataset, a file or a folder")
+    example_options(parser)
     parser.add_class_arguments(Limits, "limits")
     parser.add_class_arguments(Batching, "batching")
     threads_option(parser)
@@ -54,8 +66,26 @@ def run(options: Namespace) -> int:
         log_texts=options.log_texts,
     )
     check_port(options.port)
+    examples = read_examples(options)
     systems = load_systems([*options.runs, *options.model], options.device)
-    return serve(systems, settings, options.port)
+    return serve(systems, settings, options.port, examples)
+
+
+def read_examples(options: Namespace) -> Examples | None:
+    """The examples of `--data` that the explorer offers, read as in the training of the first system."""
+    given = [name for name in ("split", "number") if options[name] is not None]
+    if options.data is None:
+        if given:
+            raise UserError(f"--{given[0]} is of --data; name a dataset.")
+        return None
+    from unirex.serve.examples import Examples
+
+    options.run = next(iter(options.runs), None)
+    options.split = options.split or "test"
+    recall_reading(options)
+    number = SHOWN_EXAMPLES if options.number is None else options.number
+    items = list(first_examples(selected_examples(options), number))
+    return Examples(f"{PurePath(options.data).name}, {options.split}", items)
 
 
 def load_systems(places: Sequence[str], device: str | None) -> dict[str, System]:
@@ -90,12 +120,14 @@ def names(places: Iterable[str]) -> Mapping[str, str]:
     return found
 
 
-def serve(systems: Mapping[str, System], settings: Settings, port: int) -> int:
+def serve(
+    systems: Mapping[str, System], settings: Settings, port: int, examples: Examples | None = None
+) -> int:
     """Listen, answer, and on Ctrl-C or SIGTERM finish what was accepted."""
     from unirex.serve.app import create_app
     from unirex.serve.running import run_app
 
     def announce(address: str) -> None:
-        say(f"{', '.join(systems)} at {address} (API: /docs); Ctrl-C stops.")
+        say(f"{', '.join(systems)} at {address} (explorer: /, API: /docs); Ctrl-C stops.")
 
-    return run_app(create_app(systems, settings), settings, port, announce=announce)
+    return run_app(create_app(systems, settings, dataset=examples), settings, port, announce=announce)

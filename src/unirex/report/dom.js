@@ -27,9 +27,10 @@ const dom = (() => {
 
   /**
    * A text with its words marked, and around them its gold, which may begin or end inside a word.
-   * A word is { start, end, level, selected }; gold are pairs of [start, end].
+   * A word is { start, end, level, selected }; gold are pairs of [start, end]. `decorate` gets every piece of a
+   * word, the word, and whether it is its first piece.
    */
-  function paragraph(text, words, gold) {
+  function paragraph(text, words, gold, decorate = () => {}) {
     const made = makeAuto("p", "text");
     let done = 0, next = 0;
     function fill(parent, to) {
@@ -39,7 +40,9 @@ const dom = (() => {
         if (start > done) parent.append(text.slice(done, start));
         const from = Math.max(start, done);
         done = Math.min(end, to);
-        parent.append(make(selected ? "mark" : "span", level ? `s${level}` : "", text.slice(from, done)));
+        const piece = make(selected ? "mark" : "span", level ? `s${level}` : "", text.slice(from, done));
+        decorate(piece, words[next], from === start);
+        parent.append(piece);
         if (end > to) return; // the rest of the word is outside this mark
         next++;
       }

@@ -85,15 +85,15 @@ def key(items: Iterable[tuple[Html, str]]) -> Html:
     return element("ul", *(element("li", sign, " ", meaning) for sign, meaning in items), class_="key")
 
 
-def rationale_key(subject: str, *, gold: bool = True) -> Html:
-    """The key of shades, rationales and `gold` marks; `subject` is a system or a method."""
+def rationale_key(subject: str, *, gold: bool = True, more: Iterable[tuple[Html, str]] = ()) -> Html:
+    """The key of shades, rationales, `gold` marks and `more`; `subject` is a system or a method."""
     shades = joined(element("span", " ", class_=f"s{level}") for level in range(1, LEVELS + 1))
     ramp = element("span", shades, class_="ramp")
     items = [
         (ramp, f"tint: the stronger, the more a word mattered to the {subject}"),
         (element("mark", "underline"), "its rationale: the words it would show as its reasons"),
     ]
-    return key([*items, GOLD_KEY] if gold else items)
+    return key([*items, *([GOLD_KEY] if gold else []), *more])
 
 
 def gold_label(label: str) -> list[Html]:

@@ -12,9 +12,10 @@ from torch import Tensor
 from unirex.data.example import Answer, Example, Label
 from unirex.encoding.batch import Batch, Encoded
 from unirex.explanation import Explanation, RationaleRule, scored_sentences
+from unirex.extractors.heuristic import Random
 from unirex.metrics.faithfulness import comprehensiveness, sufficiency
 from unirex.models.task import of_target
-from unirex.select import budget_counts, reasons
+from unirex.select import budget_counts, ranks, reasons
 from unirex.step import SelectPredictStep, Step
 from unirex.system import System
 
@@ -29,16 +30,18 @@ class Ask:
 
     model: str
     extractor: str | None = None  # another than the system's own
+    dial: float | None = None  # of a system with two scores, where it is not as it was saved
     rules: tuple[RationaleRule, ...] = ()  # none: predict
     target: tuple[int, ...] = ()  # the number of the label; two for a contrast; none: the predicted one
     faithfulness: bool = False
+    floor: int = 0  # random rationales to compare with
     passes: int = 1
     pausable: bool = True
 
     @property
     def kind(self) -> Hashable:
         """What decides how long a token takes."""
-        return self.model, self.extractor, len(self.rules), self.faithfulness
+        return self.model, self.extractor, len(self.rules), self.faithfulness, self.floor
 
 
 def answered(
@@ -94,34 +97,47 @@ def faithfulness(
     """For each example and budget: how the probability of the explained label hangs on the rationale.
 
     Tokens are removed as in evaluation; a system that predicts from its rationale is compared with no text.
+    The floor is the mean over random rationales, each of as many tokens as the one that is shown.
     """
-    masks = torch.stack(
+    shown = torch.stack(
         [named_tokens(step, rule, column, encoded) for rule, column in zip(ask.rules, columns, strict=True)]
     )  # [K, D, T]
+    masks = torch.stack([shown, *(random_tokens(step, shown, seed=seed) for seed in range(ask.floor))])
     others = torch.zeros_like(masks) if isinstance(step, SelectPredictStep) else ~masks
     perturber = system.model.perturber(system.model.evaluated_removal)
-    logits = perturber.logits(step.full, torch.cat([others, masks]))  # [2K, D, C]
-    views = step.full.task.answer(step.batch, logits)  # [2K, B, C]
+    views = torch.stack([others, masks]).flatten(0, 2)  # [2 * (1 + floor) * K, D, T]
+    logits = step.full.task.answer(step.batch, perturber.logits(step.full, views))
     target = step.target if step.target.dim() == 1 else step.target[:, 0]  # of a contrast: the first label
-    full = of_target(step.labelling.probabilities(step.logits), target).tolist()  # [B]
-    without, alone = (
-        of_target(step.labelling.probabilities(part), target).tolist() for part in views.chunk(2)
-    )  # [K, B]
-    comp, suff = comprehensiveness(full, without).tolist(), sufficiency(full, alone).tolist()
+    full = of_target(step.labelling.probabilities(step.logits), target)  # [B]
+    left = of_target(step.labelling.probabilities(logits), target)
+    left = left.unflatten(0, (2, 1 + ask.floor, len(ask.rules)))  # [2, 1 + floor, K, B]
     return [
-        [
-            {
-                "budget": rule.budget,
-                "probability": full[row],
-                "without_rationale": without[k][row],
-                "rationale_alone": alone[k][row],
-                "comprehensiveness": comp[k][row],
-                "sufficiency": suff[k][row],
-            }
-            for k, rule in enumerate(ask.rules)
-        ]
+        [_measured(ask, rule, full[row], left[:, :, k, row]) for k, rule in enumerate(ask.rules)]
         for row in range(len(full))
     ]
+
+
+def _measured(ask: Ask, rule: RationaleRule, full: Tensor, left: Tensor) -> Plain:
+    """The figures of one rationale, and those of the floor: `left` [2, 1 + floor], without and alone."""
+    found = {"budget": rule.budget, "probability": full.item(), **_differences(full, left[:, 0])}
+    floor = _differences(full, left[:, 1:].mean(-1)) if ask.floor else None
+    return {**found, "floor": floor and {"draws": ask.floor, **floor}}
+
+
+def _differences(full: Tensor, left: Tensor) -> dict[str, float]:
+    without, alone = left.tolist()
+    return {
+        "without_rationale": without,
+        "rationale_alone": alone,
+        "comprehensiveness": comprehensiveness(full.item(), without).item(),
+        "sufficiency": sufficiency(full.item(), alone).item(),
+    }
+
+
+def random_tokens(step: Step, shown: Tensor, *, seed: int) -> Tensor:  # [K, D, T]
+    """As many tokens of every sequence as are shown, drawn at random; the same for the same text and seed."""
+    order = ranks(Random(None, seed=seed)(step.full, step.target), step.batch.selectable)
+    return (order < shown.sum(-1, keepdim=True)) & step.batch.selectable
 
 
 def named_tokens(

@@ -73,7 +73,9 @@ def ask_reasons(service: Service, served: Served, asked: schemas.Asked) -> Ask:
         target=asked.target,
         contrast=asked.contrast,
         extractor=asked.extractor,
+        dial=asked.dial,
         faithfulness=asked.faithfulness,
+        floor=asked.floor,
     )
 
 

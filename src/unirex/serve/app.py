@@ -11,8 +11,9 @@ from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.responses import HTMLResponse
 
 import unirex
-from unirex.serve import api, kserve
+from unirex.serve import api, examples, explorer, kserve
 from unirex.serve.errors import handle_errors
+from unirex.serve.examples import Examples
 from unirex.serve.guard import Guard
 from unirex.serve.reference import reference
 from unirex.serve.service import Service
@@ -24,6 +25,7 @@ ABOUT = (
     "Authorization: Bearer KEY."
 )
 OPEN_PATHS = (  # answered without a key: they tell nothing about texts or systems
+    "/",
     "/docs",
     "/openapi.json",
     "/health",
@@ -39,6 +41,7 @@ def create_app(
     systems: Mapping[str, System],
     settings: Settings | None = None,
     *,
+    dataset: Examples | None = None,
     routers: Sequence[APIRouter] = (),
     open_paths: Sequence[str] = (),
 ) -> FastAPI:
@@ -47,6 +50,7 @@ def create_app(
     Args:
         systems: by the names that requests use; the first is the default.
         settings: limits, key, batching; by default for this machine's own user.
+        dataset: examples that the explorer offers.
         routers: further routes; they find the `Service` in `request.app.state.service`.
         open_paths: paths of theirs that need no key.
     """
@@ -60,8 +64,8 @@ def create_app(
         redoc_url=None,
         lifespan=_lifespan,
     )
-    app.state.service = service
-    for router in (api.router, kserve.router, pages, *routers):
+    app.state.service, app.state.examples = service, dataset or Examples()
+    for router in (api.router, kserve.router, examples.router, explorer.router, pages, *routers):
         app.include_router(router)
     app.add_middleware(
         Guard, settings=settings, metrics=service.metrics, open_paths=(*OPEN_PATHS, *open_paths)

@@ -36,6 +36,13 @@ _FAITHFULNESS: dict[str, Any] = {
     "rationale_alone": 0.95,
     "comprehensiveness": 0.57,
     "sufficiency": 0.03,
+    "floor": {
+        "draws": 5,
+        "without_rationale": 0.93,
+        "rationale_alone": 0.61,
+        "comprehensiveness": 0.05,
+        "sufficiency": 0.37,
+    },
 }
 
 
@@ -108,9 +115,25 @@ class Asked(Body):
         tuple[Label, Label] | None, Field(description="reasons for the first label rather than the second")
     ] = None
     extractor: Annotated[str | None, Field(description="another extractor, of those `/info` lists")] = None
+    dial: Annotated[
+        float | None,
+        Field(
+            description="of systems with two scores: 0 as a person would mark, 1 as the classifier went by",
+            ge=0,
+            le=1,
+            allow_inf_nan=False,
+            strict=True,
+        ),
+    ] = None
     faithfulness: Annotated[
         bool, Field(description="also comprehensiveness and sufficiency of this rationale for this text")
     ] = False
+    floor: Annotated[
+        int,
+        Field(
+            description="also the same of so many random rationales of the same size, on average", ge=0, le=10
+        ),
+    ] = 0
 
     @model_validator(mode="after")
     def _one_size(self) -> Asked:
@@ -126,7 +149,7 @@ class ExplainBody(PredictBody, Asked):
         json_schema_extra={
             "examples": [
                 {"inputs": FILM, "budget": 20},
-                {"inputs": [FILM, "dull ."], "budget": "all", "faithfulness": True},
+                {"inputs": [FILM, "dull ."], "budget": "all", "faithfulness": True, "floor": 5},
                 {"inputs": FILM, "target": "neg", "extractor": "integrated-gradients", "unit": "token"},
             ]
         }
@@ -159,6 +182,52 @@ def plain_texts(inputs: list[Text]) -> list[Any]:
     return [text.plain() if isinstance(text, Parts) else text for text in inputs]
 
 
+class SomeExamples(Body):
+    """Which examples to predict."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"model": "slm", "start": 64}]})
+
+    model: Annotated[str | None, Field(description="name of a system; default: the first")] = None
+    start: Annotated[int, Field(description="number of the first", ge=0)] = 0
+
+
+class ExampleHead(BaseModel):
+    """The beginning of an example."""
+
+    number: int
+    id: str
+    label: Label | list[Label] | None
+    head: Annotated[str, Field(description="the first characters of its text")]
+    marked: Annotated[bool, Field(description="whether people marked their reasons in it")]
+
+
+class ExampleHeads(BaseModel):
+    """The examples of the server, a part of them at a time."""
+
+    name: Annotated[str | None, Field(description="of the dataset; null: there is none")]
+    total: int
+    examples: list[ExampleHead]
+
+
+class WholeExample(BaseModel):
+    """An example with what people marked: spans of characters, end-exclusive, for each segment."""
+
+    number: int
+    id: str
+    segments: list[str]
+    choices: list[str] | None
+    label: Label | list[Label] | None
+    rationale: list[list[Annotated[list[int], Field(min_length=2, max_length=2)]]] | None
+
+
+class ExamplePredictions(BaseModel):
+    """Labels of some examples from the asked one on; null for one that is too long to predict here."""
+
+    model: str
+    start: int
+    labels: list[Label | list[Label] | None]
+
+
 class Error(BaseModel):
     """Why there is no answer."""
 
@@ -189,6 +258,16 @@ class Prediction(BaseModel):
     truncated: Annotated[int, Field(description="tokens that were left out")]
 
 
+class Floor(BaseModel):
+    """The same figures for random rationales of the same size, on average."""
+
+    draws: int
+    without_rationale: float
+    rationale_alone: float
+    comprehensiveness: float
+    sufficiency: float
+
+
 class Faithfulness(BaseModel):
     """How the probability of the explained label hangs on one rationale."""
 
@@ -200,6 +279,7 @@ class Faithfulness(BaseModel):
     rationale_alone: float
     comprehensiveness: float
     sufficiency: float
+    floor: Floor | None
 
 
 class Explained(Prediction):

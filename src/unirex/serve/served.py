@@ -8,11 +8,13 @@ from typing import Any
 from unirex.data.example import Example, Label
 from unirex.encoding.batch import Encoded
 from unirex.errors import UserError, unknown
-from unirex.extractors import POST_HOC, extractor_name
+from unirex.extractors import LABEL_FREE, POST_HOC, extractor_name
 from unirex.serve.answers import ATTRIBUTION_PASSES, SWITCHING, Ask, Plain, answered
 from unirex.serve.errors import too_large
 from unirex.serve.settings import Limits
 from unirex.system import System, as_example
+
+KEPT_DIALS = 16  # positions of a dial that stay ready
 
 
 class Served:
@@ -26,6 +28,7 @@ class Served:
         self.name, self.system = name, system
         self.text_encoder = system.text_encoder
         self._variants: dict[str, System] = {}
+        self._dialled: dict[float, System] = {}
 
     @property
     def extractors(self) -> list[str]:
@@ -34,13 +37,21 @@ class Served:
         fixed = self.system.model.config.predict_from == "rationale"
         return [own] if fixed else list(dict.fromkeys([own, *POST_HOC]))
 
-    def variant(self, extractor: str | None) -> System:
-        """The system, or the same classifier explained by another extractor."""
+    def variant(self, extractor: str | None, dial: float | None = None) -> System:
+        """The system, the same with its dial turned, or its classifier explained by another extractor."""
+        if dial is not None:
+            return self._turned(dial)
         if extractor is None:
             return self.system
         if extractor not in self._variants:
             self._variants[extractor] = self.system.with_extractor(extractor)
         return self._variants[extractor]
+
+    def _turned(self, dial: float) -> System:
+        """The system at a position of its dial; the last few are kept, as they share everything else."""
+        found = self._dialled.get(dial) or self.system.with_dial(dial)
+        self._dialled = {**dict(list(self._dialled.items())[-KEPT_DIALS:]), dial: found}
+        return found
 
     def ask_label(self) -> Ask:
         """The question for the label alone."""
@@ -55,11 +66,17 @@ class Served:
         target: Label | None = None,
         contrast: tuple[Label, Label] | None = None,
         extractor: str | None = None,
+        dial: float | None = None,
         faithfulness: bool = False,
+        floor: int = 0,
     ) -> Ask:
         """The question for the label and its reasons; a `UserError` says what the system cannot answer."""
         other = self._other_extractor(extractor)
-        system = self.variant(other)
+        if other is not None and dial is not None:
+            raise UserError("dial: it is for the system's own scores; leave out the extractor.")
+        if floor and not faithfulness:
+            raise UserError("floor: it is a floor of faithfulness; give faithfulness: true.")
+        system = self.variant(other, dial)
         if contrast is not None and target is not None:
             raise UserError("give a contrast or a label to explain, not both.")
         numbers: tuple[int, ...] = ()
@@ -73,10 +90,12 @@ class Served:
         return Ask(
             self.name,
             other,
+            dial,
             tuple(rules),
             numbers,
             faithfulness,
-            passes=(1 if learnt else ATTRIBUTION_PASSES) + 2 * len(rules) * faithfulness,
+            floor,
+            passes=(1 if learnt else ATTRIBUTION_PASSES) + 2 * len(rules) * (1 + floor) * faithfulness,
             pausable=self._pausable(other),
         )
 
@@ -122,12 +141,25 @@ class Served:
 
     def answer(self, ask: Ask, examples: Sequence[Example], encoded: Sequence[Encoded]) -> list[Plain]:
         """The answer to every text."""
-        return answered(self.variant(ask.extractor), ask, examples, encoded)
+        return answered(self.variant(ask.extractor, ask.dial), ask, examples, encoded)
 
     def watch(self, call: Callable[[], None]) -> Callable[[], None]:
         """Call a function before each chunk that the encoder runs; returns what ends it."""
         handle = self.system.model.task.encoder.register_forward_pre_hook(lambda *_: call())
         return handle.remove
+
+    def _by_label(self) -> list[str]:
+        """The extractors that have reasons for every label, not only for the predicted one."""
+        own = str(self.system.model.config.extractor)
+        fixed = self.system.model.config.predict_from == "rationale"
+        choice = self.system.model.config.built_layout().choice and not fixed  # each choice is read by itself
+        others = [name for name in self.extractors if name != own and (choice or name not in LABEL_FREE)]
+        return [own, *others] if choice or self.system.scores_by_label else others
+
+    def _dial(self) -> float | None:
+        """Where the dial stands; None of a system that has none."""
+        extractor: Any = self.system.model.extractor
+        return float(extractor.dial) if getattr(extractor, "order", False) else None
 
     def info(self) -> Plain:
         """What a client wants to know of it; no paths."""
@@ -142,11 +174,14 @@ class Served:
             "multi_label": system.multi_label,
             "extractor": str(config.extractor),
             "extractors": self.extractors,
+            "by_label": self._by_label(),
+            "dial": self._dial(),
             "budgets": self.budgets(),
             "predicts_from": str(config.predict_from),
             "encoder": system.encoder_name.replace("\\", "/").rstrip("/").split("/")[-1],
             "max_length": int(config.max_length),
             "truncation": str(config.truncation),
+            "window": int(system.model.task.window) if config.truncation == "windows" else None,
             "parameters": sum(parameter.numel() for parameter in system.model.parameters()),
             "device": str(system.model.device),
         }
