@@ -5,11 +5,12 @@ import sys
 import pytest
 
 from commands import fails
-from unirex.cli.serve import listener, names
+from unirex.cli.serve import names
 from unirex.errors import UserError
 from unirex.serve import Client
 from unirex.serve.client import ServerError
 from unirex.serve.errors import overloaded
+from unirex.serve.running import listener
 from unirex.serve.settings import Settings
 
 KEY = "a-key-of-some-length"

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import logging
 import os
-import socket
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING
@@ -22,7 +20,6 @@ if TYPE_CHECKING:
     from unirex.system import System
 
 KEY = "UNIREX_API_KEY"
-DRAIN = 120  # seconds that a stop waits for what was accepted
 
 
 def options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
@@ -48,6 +45,8 @@ def options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
 def run(options: Namespace) -> int:
     """Serve until told to stop."""
     check_installed()
+    from unirex.serve.running import check_port
+
     use_threads(options.threads)
     settings = Settings(
         host=options.host,
@@ -56,8 +55,7 @@ def run(options: Namespace) -> int:
         batching=Batching(**options.batching.as_dict()),
         log_texts=options.log_texts,
     )
-    if not 0 <= options.port < 1 << 16:
-        raise UserError(f"--port {options.port}: give a number from 0 to 65535.")
+    check_port(options.port)
     systems = load_systems([*options.runs, *options.model], options.device)
     return serve(systems, settings, options.port)
 
@@ -94,34 +92,12 @@ def names(places: Iterable[str]) -> Mapping[str, str]:
     return found
 
 
-def listener(host: str, port: int) -> socket.socket:
-    """A socket that listens; a port that is taken or an address that is not ours is an error in a line."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        return socket.create_server((host, port), family=family, backlog=2048)
-    except OSError as error:
-        raise UserError(f"cannot listen at {host}, port {port}: {error.strerror or error}") from None
-
-
 def serve(systems: Mapping[str, System], settings: Settings, port: int) -> int:
     """Listen, answer, and on Ctrl-C or SIGTERM finish what was accepted."""
-    import uvicorn
-
     from unirex.serve.app import create_app
+    from unirex.serve.running import run_app
 
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
-    config = uvicorn.Config(
-        create_app(systems, settings),
-        log_level="warning",
-        access_log=False,  # it would hold queries; ours has only routes
-        server_header=False,
-        timeout_graceful_shutdown=DRAIN,
-        limit_concurrency=2 * settings.limits.requests,
-    )
-    server = uvicorn.Server(config)
-    with listener(settings.host, port) as listening:
-        host, bound = settings.host, listening.getsockname()[1]
-        address = f"[{host}]:{bound}" if ":" in host else f"{host}:{bound}"
-        say(f"{', '.join(systems)} at http://{address} (API: /docs); Ctrl-C stops.")
-        server.run(sockets=[listening])
-    return 0 if server.started else 2
+    def announce(address: str) -> None:
+        say(f"{', '.join(systems)} at {address} (API: /docs); Ctrl-C stops.")
+
+    return run_app(create_app(systems, settings), settings, port, announce=announce)

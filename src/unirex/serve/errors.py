@@ -36,6 +36,10 @@ class ApiError(Exception):
         return JSONResponse({"error": self.message, "error_type": self.kind}, self.status, self.headers)
 
 
+class ClientGoneError(Exception):
+    """The client closed the connection: there is no one to answer."""
+
+
 def malformed(message: str) -> ApiError:
     """400: the body cannot be read."""
     return ApiError(400, "malformed", message)

@@ -7,15 +7,26 @@ import logging
 import time
 from collections.abc import Collection
 from hmac import compare_digest
+from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from unirex.report.page import policy
-from unirex.serve.errors import ApiError, failed, malformed, overloaded, too_large, unauthorized
-from unirex.serve.metrics import Metrics
-from unirex.serve.service import ClientGoneError
+from unirex.serve.errors import (
+    ApiError,
+    ClientGoneError,
+    failed,
+    malformed,
+    overloaded,
+    too_large,
+    unauthorized,
+)
+from unirex.serve.sessions import check_origin
 from unirex.serve.settings import Settings, is_loopback
+
+if TYPE_CHECKING:
+    from unirex.serve.metrics import Metrics
 
 log = logging.getLogger("unirex.serve")
 SAFE_HEADERS = {
@@ -33,15 +44,23 @@ class Guard:
     Args:
         app: what comes after it.
         settings: of the server.
-        metrics: where requests are counted.
+        metrics: where requests are counted; None: nowhere.
         open_paths: answered without a key.
+        origins: None: requests carry the key. Else they carry a session, which the routes check; the guard
+            sees that they come from pages of this server, which is also known by these origins.
     """
 
     def __init__(
-        self, app: ASGIApp, *, settings: Settings, metrics: Metrics, open_paths: Collection[str]
+        self,
+        app: ASGIApp,
+        *,
+        settings: Settings,
+        metrics: Metrics | None = None,
+        open_paths: Collection[str] = (),
+        origins: Collection[str] | None = None,
     ) -> None:
         self.app, self.settings, self.metrics = app, settings, metrics
-        self.open_paths = frozenset(open_paths)
+        self.open_paths, self.origins = frozenset(open_paths), origins
         self.in_hand = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -64,8 +83,7 @@ class Guard:
                     headers.setdefault(name, value)
             await send(message)
 
-        self.in_hand += 1
-        self.metrics.in_hand.set(self.in_hand)
+        self._count(1)
         try:
             self._check(scope)
             await self.app(scope, await self._received(scope, receive), answered)
@@ -78,21 +96,28 @@ class Guard:
             if not status:
                 await failed().response()(scope, receive, answered)
         finally:
-            self.in_hand -= 1
-            self.metrics.in_hand.set(self.in_hand)
+            self._count(-1)
             self._note(scope, status, time.perf_counter() - begin)
+
+    def _count(self, change: int) -> None:
+        self.in_hand += change
+        if self.metrics is not None:
+            self.metrics.in_hand.set(self.in_hand)
 
     def _note(self, scope: Scope, status: int, seconds: float) -> None:
         """Log and count a request by its route: paths, queries and bodies are a client's and may be texts."""
         route = _route(scope)
         method = scope["method"] if scope["method"] in ("GET", "POST", "HEAD", "OPTIONS") else "other"
-        self.metrics.request(route, method, status, seconds)
+        if self.metrics is not None:
+            self.metrics.request(route, method, status, seconds)
         log.info("%s %s %d %.0f ms", method, route, status, 1000 * seconds)
 
     def _check(self, scope: Scope) -> None:
         headers = Headers(scope=scope)
-        if self.settings.api_key is None:
-            self._check_host(headers.get("host", ""))
+        if self.origins is not None:
+            self._check_page(scope, headers)
+        elif self.settings.api_key is None:
+            self._check_host(headers.get("host", ""), fix="a key")
         elif scope["path"] not in self.open_paths:
             self._check_key(headers.get("authorization", ""))
         if self.in_hand > self.settings.limits.requests:
@@ -102,11 +127,18 @@ class Guard:
             if kind != "application/json":
                 raise ApiError(415, "malformed", "send JSON: Content-Type: application/json")
 
-    def _check_host(self, host: str) -> None:
-        """Without a key only this machine's own names: a web page that renames itself could ask otherwise."""
+    def _check_page(self, scope: Scope, headers: Headers) -> None:
+        """Of requests with a session: a server of this machine by its own names, changes by its own pages."""
+        if is_loopback(self.settings.host) and not self.origins:
+            self._check_host(headers.get("host", ""), fix="--url")
+        if scope["method"] not in ("GET", "HEAD"):
+            check_origin(headers, scope["scheme"], origins=self.origins or ())
+
+    def _check_host(self, host: str, *, fix: str) -> None:
+        """Only this machine's own names, where no key is asked: a page that renames itself could ask else."""
         name = host if host.endswith("]") else host.rpartition(":")[0] or host
         if not is_loopback(name):
-            raise ApiError(403, "forbidden", "this server answers to localhost only; start it with a key.")
+            raise ApiError(403, "forbidden", f"this server answers to localhost only; start it with {fix}.")
 
     def _check_key(self, given: str) -> None:
         scheme, _, key = given.partition(" ")

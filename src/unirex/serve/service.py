@@ -14,7 +14,7 @@ from unirex.errors import UserError
 from unirex.printable import printable
 from unirex.serve.answers import Ask, Plain
 from unirex.serve.batching import Batcher
-from unirex.serve.errors import ApiError, invalid, too_large, unavailable
+from unirex.serve.errors import ApiError, ClientGoneError, invalid, too_large, unavailable
 from unirex.serve.metrics import Metrics
 from unirex.serve.served import Served
 from unirex.serve.settings import Settings
@@ -23,10 +23,6 @@ from unirex.system import System
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 Gone = Callable[[], Awaitable[None]]  # returns when the client has gone away
-
-
-class ClientGoneError(Exception):
-    """The client closed the connection: there is no one to answer."""
 
 
 class Service:
