@@ -90,7 +90,7 @@ def compare_page(
 
 
 def browser(examples: Sequence[ComparedExample], methods: Sequence[str]) -> Html:
-    """The section to browse the examples in; its page has `browser.css` and runs `dom.js` and `browser.js`."""
+    """The section to browse the examples in; its page has `browser.css`, `dom.js` and `browser.js`."""
     texts = f"{len(examples):,} text{'' if len(examples) == 1 else 's'}"
     # The form that narrows the view; fields that the examples have no data for are left out.
     rows = [_order(examples, methods), *_filters(examples, methods), _switches(examples, methods)]
