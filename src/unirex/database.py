@@ -23,6 +23,10 @@ CODE_SIGNS = "23456789ABCDEFGHJKMNPQRSTVWXYZ"  # none that look alike
 CODE_LENGTH = 12  # 59 bits
 
 
+class StoreError(UserError):
+    """The file of the answers cannot be read or written, whoever asks for what."""
+
+
 class Database:
     """A database in one file, safe to use from several threads and processes at once.
 
@@ -80,13 +84,13 @@ class Database:
         except sqlite3.IntegrityError:
             raise
         except sqlite3.DatabaseError as error:
-            raise UserError(f"{self.path}: {one_line(error)}.") from error
+            raise StoreError(f"{self.path}: {one_line(error)}.") from error
 
     def _connection(self) -> sqlite3.Connection:
         """The connection of this thread; a process that was forked opens its own."""
         if getattr(self._local, "connection", None) is None or self._local.process != os.getpid():
             if not self.path.is_file():
-                raise UserError(f"{self.path}: there is no such file.")
+                raise StoreError(f"{self.path}: there is no such file.")
             self._connect()
         connection: sqlite3.Connection = self._local.connection
         return connection

@@ -8,14 +8,11 @@ from typing import Any
 
 import anyio.to_thread
 from fastapi import APIRouter, FastAPI, Request, Response
-from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse
-from starlette.exceptions import HTTPException
 
 import unirex
-from unirex.errors import UserError, one_line
 from unirex.serve import api, kserve
-from unirex.serve.errors import ApiError, invalid, of_problems, of_status
+from unirex.serve.errors import handle_errors
 from unirex.serve.guard import Guard
 from unirex.serve.reference import reference
 from unirex.serve.service import Service
@@ -69,7 +66,7 @@ def create_app(
     app.add_middleware(
         Guard, settings=settings, metrics=service.metrics, open_paths=(*OPEN_PATHS, *open_paths)
     )
-    _handle_errors(app)
+    handle_errors(app)
     _describe_key(app)
     return app
 
@@ -88,26 +85,6 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 async def docs(request: Request) -> Response:
     """The API as a page."""
     return HTMLResponse(reference(request.app.openapi()))
-
-
-def _handle_errors(app: FastAPI) -> None:
-    """Every error in the same form; a client's texts are never repeated."""
-
-    @app.exception_handler(ApiError)
-    async def refused(_: Request, error: ApiError) -> Response:
-        return error.response()
-
-    @app.exception_handler(UserError)
-    async def mistaken(_: Request, error: UserError) -> Response:
-        return invalid(one_line(error)).response()
-
-    @app.exception_handler(RequestValidationError)
-    async def misshapen(_: Request, error: RequestValidationError) -> Response:
-        return of_problems(error.errors()).response()
-
-    @app.exception_handler(HTTPException)
-    async def chosen(_: Request, error: HTTPException) -> Response:
-        return of_status(error.status_code, str(error.detail), error.headers).response()
 
 
 def _describe_key(app: FastAPI) -> None:

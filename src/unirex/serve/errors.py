@@ -6,7 +6,12 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
+
+from unirex.errors import UserError, one_line
 
 _LIST = (
     "a list of strings, lists of strings (a pair or more) and objects (text, text_pair, segments, choices)"
@@ -108,3 +113,23 @@ def _told(problem: Mapping[str, Any]) -> str:
 def _place(location: Sequence[Any]) -> str:
     """A field by its path; a name that the client made up is cut short."""
     return ".".join(str(part)[:40] for part in location if part != "body") or "body"
+
+
+def handle_errors(app: FastAPI) -> None:
+    """Every error in the same form; a client's texts are never repeated."""
+
+    @app.exception_handler(ApiError)
+    async def refused(_: Request, error: ApiError) -> Response:
+        return error.response()
+
+    @app.exception_handler(UserError)
+    async def mistaken(_: Request, error: UserError) -> Response:
+        return invalid(one_line(error)).response()
+
+    @app.exception_handler(RequestValidationError)
+    async def misshapen(_: Request, error: RequestValidationError) -> Response:
+        return of_problems(error.errors()).response()
+
+    @app.exception_handler(HTTPException)
+    async def chosen(_: Request, error: HTTPException) -> Response:
+        return of_status(error.status_code, str(error.detail), error.headers).response()

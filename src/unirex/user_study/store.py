@@ -6,10 +6,10 @@ import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 
-from unirex.database import Database, new_code, now, plain_code
+from unirex.database import Database, StoreError, new_code, now, plain_code
 from unirex.user_study.assignment import Planned
 
-__all__ = ["FILE", "Store", "add_annotator", "new_code", "now", "plain_code"]
+__all__ = ["FILE", "Store", "StoreError", "add_annotator", "new_code", "now", "plain_code"]
 
 FILE = "answers.sqlite"
 
