@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -22,13 +23,14 @@ if TYPE_CHECKING:
     from unirex.explanation import Explanation
     from unirex.system import System
 
+SECRET_BYTES = 32
 BUDGET = 20.0  # per cent of the tokens, as `unirex explain` marks
 Placed = tuple[str | None, Example]  # a text and the split that it names
 
 
 @dataclass(frozen=True, slots=True)
 class Suggested:
-    """What the systems say about one text: of the first label and marks, and how soon people should see it."""
+    """What systems say about a text: label and marks of the first, and how soon people should see it."""
 
     suggestion: Mapping[str, Any] | None = None
     priority: float = 0.0
@@ -56,7 +58,9 @@ def create_project(
         raise UserError(f"{path} exists already; move it away or choose another name.")
     if not placed:
         raise UserError("there are no texts to annotate.")
-    check_ids((f"{definition.data}: text {number}", example.id) for number, (_, example) in enumerate(placed, 1))
+    check_ids(
+        (f"{definition.data}: text {number}", example.id) for number, (_, example) in enumerate(placed, 1)
+    )
     path.parent.mkdir(parents=True, exist_ok=True)
     definition = replace(definition, digest=digest(example for _, example in placed))
     says = [Suggested()] * len(placed) if suggested is None else list(suggested)
@@ -65,7 +69,8 @@ def create_project(
         store.create()
         with store.writing() as connection:
             content = json.dumps(definition.to_dict(), ensure_ascii=False)
-            connection.execute("INSERT INTO definition VALUES (?)", (content,))
+            secret = secrets.token_bytes(SECRET_BYTES)
+            connection.execute("INSERT INTO definition VALUES (?, ?)", (content, secret))
             connection.executemany(
                 "INSERT INTO texts (number, id, split, segments, choices, label, gold, suggestion, priority) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",

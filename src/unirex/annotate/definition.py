@@ -70,7 +70,7 @@ class Definition:
             raise UserError(f"lease {self.lease:g}: give minutes, from 1 to a week ({7 * 24 * 60}).")
         if len(self.guidelines) > LONGEST_GUIDELINES:
             raise UserError(
-                f"guidelines of {len(self.guidelines):,} characters; at most {LONGEST_GUIDELINES:,} are shown."
+                f"guidelines of {len(self.guidelines):,} characters; the most are {LONGEST_GUIDELINES:,}."
             )
         if len(self.labels) < 2:
             raise UserError('fewer than two labels to choose from; name them: --labels \'["neg", "pos"]\'')
@@ -99,6 +99,8 @@ class Definition:
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Definition:
         """The definition that `to_dict` wrote, once it went through JSON."""
-        values = {name: tuple(value) if isinstance(value, list) else value for name, value in plain.items()}
+        values: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in plain.items()
+        }
         values["systems"] = tuple(Source(**source) for source in plain["systems"])
         return cls(**values)

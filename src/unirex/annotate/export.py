@@ -22,7 +22,7 @@ def export_table(project: Project, target: str | Path, *, annotators: str = "uni
     """Write every annotated text as a line of JSON; returns how many, and the ids of those that are tied.
 
     `label` and `rationale` are what the answers come to, `groups` the marks they were made of;
-    `label_a01`, `rationale_a01`, … are those of each person, and `annotations` says how each answer came about.
+    `label_a01`, `rationale_a01`, … are those of each person; `annotations` says how each answer came about.
 
     Args:
         project: the annotation.
@@ -92,7 +92,7 @@ def _checked(target: str | Path, suffix: str) -> Path:
     path = Path(target)
     if path.suffix.lower() != suffix:
         raise UserError(
-            f"{path}: must end in {suffix}; a table is .jsonl, tasks for Label Studio (--label_studio) are .json."
+            f"{path}: must end in {suffix}; a table is .jsonl, tasks of --label_studio are .json."
         )
     if exists(path):
         raise UserError(f"{path} exists already; move it away or choose another name.")

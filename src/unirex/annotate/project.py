@@ -80,6 +80,13 @@ class Project:
         """Close this thread's connection."""
         self.store.close()
 
+    def define(self, definition: Definition) -> None:
+        """Change what is shown beside the texts; what was answered stays."""
+        content = json.dumps(definition.to_dict(), ensure_ascii=False)
+        with self.store.writing() as connection:
+            connection.execute("UPDATE definition SET content = ?", (content,))
+        self.definition = definition
+
     # ---- People -------------------------------------------------------------------------------------------
 
     def add_annotators(self, count: int) -> list[str]:
@@ -134,7 +141,7 @@ class Project:
     # ---- Texts --------------------------------------------------------------------------------------------
 
     def next(self, annotator: Annotator) -> Item | None:
-        """The text the person has already, else the next one, which is then kept for them; None if all is done.
+        """The text the person has already, else the next one, then kept for them; None if all is done.
 
         A text goes to no more people than the definition says, those who have it on their screens included.
         """
@@ -162,6 +169,15 @@ class Project:
             {"most": self.definition.per_text, "only": only, "who": who, "moment": moment},
         ).fetchone()
         return None if found is None else found["number"]
+
+    def waiting(self, annotator: Annotator) -> int:
+        """Texts this person could annotate, were they not on the screens of others now."""
+        query = (
+            "SELECT COUNT(*) FROM texts WHERE done < ? AND NOT EXISTS "
+            "(SELECT 1 FROM annotations WHERE text = texts.number AND annotator = ?)"
+        )
+        ((count,),) = self.store.rows(query, (self.definition.per_text, annotator.number))
+        return count
 
     def renew(self, annotator: Annotator, text: int) -> None:
         """Keep a text longer for the person who has it on the screen."""
@@ -266,9 +282,7 @@ class Project:
         key, text = (row["number"], annotator.number), row["number"]
         values = (*content.values(), start, None if shown is None else json.dumps(shown))
         with self.store.writing() as connection:
-            last = connection.execute(
-                "SELECT * FROM latest WHERE text = ? AND annotator = ?", key
-            ).fetchone()
+            last = connection.execute("SELECT * FROM latest WHERE text = ? AND annotator = ?", key).fetchone()
             current = 0 if last is None else last["version"]
             same = last is not None and all(last[name] == value for name, value in content.items())
             if current == version + 1 and same:

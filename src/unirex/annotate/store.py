@@ -12,7 +12,7 @@ from unirex.errors import UserError, one_line
 
 VERSION = 1
 SCHEMA = f"""
-CREATE TABLE definition (content TEXT NOT NULL);   -- one row of JSON
+CREATE TABLE definition (content TEXT NOT NULL, secret BLOB NOT NULL);   -- one row: JSON; signs sessions
 CREATE TABLE texts (
     number INTEGER PRIMARY KEY,          -- in the order of the data
     id TEXT NOT NULL UNIQUE,
@@ -72,6 +72,11 @@ class Store(Database):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, SCHEMA)
+
+    def secret(self) -> bytes:
+        """What the sessions of people's browsers are signed with."""
+        ((secret,),) = self.rows("SELECT secret FROM definition")
+        return bytes(secret)
 
     def definition(self) -> Definition:
         """What people are asked; refuses a file that is no annotation, or one of another version."""
