@@ -9,14 +9,23 @@ from unirex.annotate.definition import Definition
 from unirex.annotate.project import Reply
 from unirex.data.example import Example
 
-TEXTS = ("a gorgeous , witty film .", "so dull and long", "fun to watch", "the plot is thin", "not bad at all")
+TEXTS = (
+    "a gorgeous , witty film .",
+    "so dull and long",
+    "fun to watch",
+    "the plot is thin",
+    "not bad at all",
+)
 
 
 def examples(texts=TEXTS, labels=("pos", "neg", "pos", "neg", "pos")):
-    return [Example(f"t{number}", (text,), label) for number, (text, label) in enumerate(zip(texts, labels))]
+    pairs = zip(texts, labels, strict=True)
+    return [Example(f"t{number}", (text,), label) for number, (text, label) in enumerate(pairs)]
 
 
-def project(path, given=None, *, people=2, suggested=None, labels=("neg", "pos"), names=("text",), **settings):
+def project(
+    path, given=None, *, people=2, suggested=None, labels=("neg", "pos"), names=("text",), **settings
+):
     placed = [(None, example) for example in given or examples()]
     definition = Definition("Reviews", labels, names, data="made", **settings)
     return create_project(path, placed, definition, suggested=suggested, people=people)
@@ -40,7 +49,9 @@ def listening(app):
     """The application on a free port, as its address."""
     import uvicorn
 
-    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=0, log_level="error", access_log=False))
+    server = uvicorn.Server(
+        uvicorn.Config(app, host="127.0.0.1", port=0, log_level="error", access_log=False)
+    )
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     end = time.monotonic() + 30

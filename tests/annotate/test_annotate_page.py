@@ -2,9 +2,9 @@
 
 import pytest
 from annotating import TEXTS, drag, examples, listening, marked, press, project, word
+
 from report.axe import is_accessible, needs_axe
 from report.browser_driver import Browser, needs_chromium
-
 from unirex.annotate.answers import read_answers
 from unirex.annotate.app import create_app
 from unirex.annotate.create import Suggested
@@ -57,7 +57,10 @@ def shows(text):
 
 def answers(made):
     return {
-        text.example.id: (text.answers[0].label, [text.example.segments[0][a:b] for a, b in text.answers[0].marking[0]])
+        text.example.id: (
+            text.answers[0].label,
+            [text.example.segments[0][a:b] for a, b in text.answers[0].marking[0]],
+        )
         for text in read_answers(made)
     }
 

@@ -360,8 +360,8 @@ class Project:
 
 
 _PEOPLE = """
-SELECT number, (SELECT COUNT(*) FROM latest WHERE annotator = number AND NOT skipped) AS annotated,
-    (SELECT COUNT(*) FROM latest WHERE annotator = number AND skipped) AS skipped FROM annotators
+SELECT number, (SELECT COUNT(*) FROM latest WHERE annotator = annotators.number AND NOT skipped) AS annotated,
+    (SELECT COUNT(*) FROM latest WHERE annotator = annotators.number AND skipped) AS skipped FROM annotators
 """
 
 

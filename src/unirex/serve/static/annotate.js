@@ -285,7 +285,7 @@
     view = { boxes: boxes.filter((box) => box.words), labels: labelField(), saving, undo: button("Undo", undo), redo: button("Redo", redo), count: make("p", "fine") };
     const clear = button("Unmark all", () => change(() => { state.marks = state.marks.map(() => []); }));
     const says = again ? (item.skipped ? "You skipped this text before." : "You annotated this text before; a change is saved beside what you said.")
-      : item.origin ? `Marks and label as they are: ${item.origin}. Check and correct them.` : "";
+      : item.origin ? `Marks and label: ${item.origin}. Check and correct them.` : "";
     const back = again ? button("Back to the current text", next) : null;
     const earlier = button("Earlier text", () => look(-1));
     root.replaceChildren(
