@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from unirex.annotate.create import create_project
 from unirex.annotate.definition import Definition
-from unirex.annotate.project import Reply
+from unirex.annotate.items import Reply
 from unirex.data.example import Example
 
 TEXTS = (

@@ -166,7 +166,8 @@ def test_codes_names_and_the_file_are_for_the_owner(tmp_path):
 
 WRITER = """
 import sys
-from unirex.annotate.project import Project, Reply
+from unirex.annotate.items import Reply
+from unirex.annotate.project import Project
 made = Project(sys.argv[1]); me = made.annotator(int(sys.argv[2]))
 while (item := made.next(me)) is not None:
     made.save(me, item.text, Reply((1,), [[(0, 2)]]), version=0)

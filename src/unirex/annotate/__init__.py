@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from unirex.annotate.definition import Definition, Source
-from unirex.annotate.project import Annotator, Item, Project, Reply
+from unirex.annotate.items import Item, Reply
+from unirex.annotate.project import Annotator, Project
 
 __all__ = ["Annotator", "Definition", "Item", "Project", "Reply", "Source"]

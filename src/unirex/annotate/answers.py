@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from unirex.annotate.project import Project, answer_of, example_of, rationale_of
+from unirex.annotate.items import answer_of, example_of, rationale_of
+from unirex.annotate.project import Project
 from unirex.data.annotators import AnnotatorAnswer, agree, check_aggregation
 from unirex.data.example import Example
 from unirex.errors import UserError

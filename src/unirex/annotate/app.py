@@ -10,7 +10,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, FastAPI, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from unirex.annotate.project import LONGEST_REASON, MOST_SPANS, Annotator, Project, Reply
+from unirex.annotate.items import MOST_SPANS, Reply
+from unirex.annotate.project import LONGEST_REASON, Annotator, Project
 from unirex.annotate.status import status_of
 from unirex.database import StoreError
 from unirex.errors import UserError

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unirex.annotate.definition import Definition, Source
-from unirex.annotate.project import Project, answer_json
+from unirex.annotate.items import answer_json
+from unirex.annotate.project import Project
 from unirex.annotate.store import Store
 from unirex.data.cache import json_digest
 from unirex.data.example import Example, Label, choice_labels

@@ -7,21 +7,28 @@ import math
 import sqlite3
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from unirex.annotate.definition import Definition, Start
+from unirex.annotate.definition import Definition
+from unirex.annotate.items import (
+    Item,
+    Reply,
+    answer_json,
+    checked_reply,
+    example_of,
+    item_of,
+    rationale_of,
+    shown_at_first,
+)
 from unirex.annotate.store import Store
-from unirex.data.example import Answer, CharSpan, Example, Label, Rationale, choice_labels, numbered_answer
-from unirex.data.rationales import merge
-from unirex.data.segmentation import text_words
+from unirex.data.example import Example
 from unirex.database import new_code, now, plain_code
 from unirex.errors import UserError
 from unirex.metrics.agreement import agreement_of
 
 LONGEST = 24 * 3600.0  # seconds; a page that was left open longer says nothing about the text
-MOST_SPANS = 2000  # of one text
 LONGEST_REASON = 500  # characters
 LONGEST_NAME = 60
 MOST_PEOPLE = 10_000
@@ -40,33 +47,6 @@ class Annotator:
     def name(self) -> str:
         """The anonymous name in tables and exports."""
         return f"a{self.number + 1:02d}"
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """What a person sees of one text. It holds neither gold nor a suggestion, unless they start from it."""
-
-    text: int
-    segments: tuple[str, ...]
-    words: tuple[tuple[CharSpan, ...], ...]  # of each segment
-    markable: tuple[bool, ...]  # of each segment
-    choices: tuple[str, ...] | None
-    labels: tuple[str, ...]  # to choose from
-    start: Start
-    origin: str  # in words: who made the marks it starts from
-    label: tuple[int, ...]  # numbers of the chosen labels
-    marks: Rationale
-    version: int  # answers of this person to this text so far
-    skipped: bool = False
-    reason: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """What a person says about a text: numbers of its labels, and the marked characters of each segment."""
-
-    label: tuple[int, ...]
-    marks: Sequence[Sequence[Sequence[int]]]
 
 
 class Project:
@@ -196,29 +176,7 @@ class Project:
 
     def item(self, annotator: Annotator, text: int) -> Item:
         """A text that the person has now, or has annotated before, as it stands."""
-        row, last = self._row(annotator, text)
-        example = example_of(row)
-        start, shown = self._shown(row)
-        labels = self.labels(example)
-        label = None if shown is None else shown["label"]
-        marks = None if shown is None else shown["marks"]
-        if last is not None and not last["skipped"]:
-            label, marks = json.loads(last["label"]), json.loads(last["marks"])
-        return Item(
-            text=text,
-            segments=example.segments,
-            words=tuple(tuple(text_words(segment)) for segment in example.segments),
-            markable=tuple(self.markable(number) for number in range(len(example.segments))),
-            choices=example.choices,
-            labels=tuple(map(str, labels)),
-            start=start,
-            origin=_origin(start, shown),
-            label=_numbers(label, labels),
-            marks=rationale_of(marks) if marks is not None else tuple(() for _ in example.segments),
-            version=0 if last is None else last["version"],
-            skipped=last is not None and bool(last["skipped"]),
-            reason="" if last is None else last["reason"] or "",
-        )
+        return item_of(self.definition, *self._row(annotator, text))
 
     def _row(self, annotator: Annotator, text: int) -> tuple[sqlite3.Row, sqlite3.Row | None]:
         """A text and this person's last answer; refused if the text was never theirs."""
@@ -228,15 +186,6 @@ class Project:
             raise UserError("this text is not yours; ask for the next one.")
         (row,) = self.store.rows("SELECT * FROM texts WHERE number = ?", (text,))
         return row, answers[0] if answers else None
-
-    def _shown(self, row: sqlite3.Row) -> tuple[Start, dict[str, Any] | None]:
-        """What a text starts from: how, with which label and marks, and of a suggestion by which system."""
-        if self.definition.start == "suggestion" and row["suggestion"] is not None:
-            return "suggestion", {**json.loads(row["suggestion"]), **asdict(self.definition.systems[0])}
-        if self.definition.start == "gold" and (row["gold"] is not None or row["label"] is not None):
-            marks = json.loads(row["gold"]) if row["gold"] is not None else None
-            return "gold", {"label": json.loads(row["label"] or "null"), "marks": marks}
-        return "blank", None
 
     # ---- Answers ------------------------------------------------------------------------------------------
 
@@ -254,8 +203,7 @@ class Project:
             seconds: that it took.
         """
         row, _ = self._row(annotator, text)
-        example = example_of(row)
-        label, marks = self._checked(example, reply)
+        label, marks = checked_reply(self.definition, example_of(row), reply)
         content = {"skipped": 0, "reason": None, "label": answer_json(label), "marks": json.dumps(marks)}
         return self._add(annotator, row, content, version=version, seconds=seconds)
 
@@ -278,7 +226,7 @@ class Project:
     ) -> int:
         if not math.isfinite(seconds) or seconds < 0:
             raise UserError(f"seconds {seconds}: give the time it took, 0 or more.")
-        start, shown = self._shown(row)
+        start, shown = shown_at_first(self.definition, row)
         key, text = (row["number"], annotator.number), row["number"]
         values = (*content.values(), start, None if shown is None else json.dumps(shown))
         with self.store.writing() as connection:
@@ -307,45 +255,6 @@ class Project:
             "UPDATE texts SET done = ?, dispute = ? WHERE number = ?", (len(answers), dispute, text)
         )
 
-    def _checked(self, example: Example, reply: Reply) -> tuple[Answer, Rationale]:
-        """Label and marks as they are stored; what does not fit the text is refused."""
-        labels = self.labels(example)
-        numbers = tuple(sorted(set(reply.label)))
-        if any(not 0 <= number < len(labels) for number in numbers):
-            raise UserError(f"label: give a number from 0 to {len(labels) - 1}.")
-        if not self.definition.multi_label and len(numbers) != 1:
-            raise UserError("choose one label.")
-        if len(reply.marks) != len(example.segments):
-            raise UserError(f"marks: give a list for each of the {len(example.segments)} texts.")
-        if sum(map(len, reply.marks)) > MOST_SPANS:
-            raise UserError(f"marks: at most {MOST_SPANS} spans.")
-        marks = tuple(
-            self._checked_spans(number, segment, spans)
-            for number, (segment, spans) in enumerate(zip(example.segments, reply.marks, strict=True))
-        )
-        return numbered_answer(numbers if self.definition.multi_label else numbers[0], labels), marks
-
-    def _checked_spans(
-        self, number: int, segment: str, spans: Sequence[Sequence[int]]
-    ) -> tuple[CharSpan, ...]:
-        if spans and not self.markable(number):
-            raise UserError(f"text {number + 1} cannot be marked.")
-        for span in spans:
-            if len(span) != 2 or not 0 <= span[0] < span[1] <= len(segment):
-                raise UserError(f"marks: {list(span)[:3]} is outside text {number + 1}.")
-        return merge((start, end) for start, end in spans)
-
-    def markable(self, segment: int) -> bool:
-        """Whether words of this segment can be marked."""
-        chosen = self.definition.rationale_segments
-        return chosen is None or segment in chosen
-
-    def labels(self, example: Example) -> tuple[Label, ...]:
-        """The labels to choose from for a text."""
-        if example.choices is not None:
-            return choice_labels(len(example.choices))
-        return self.definition.labels
-
     def progress(self, annotator: Annotator) -> dict[str, int]:
         """Counts for the page: texts of this person, and of all."""
         me = self.annotator(annotator.number)
@@ -365,35 +274,6 @@ SELECT number, (SELECT COUNT(*) FROM latest WHERE annotator = annotators.number 
 """
 
 
-def example_of(row: sqlite3.Row) -> Example:
-    """A text as the data had it: its label and marks are those of the data."""
-    choices = json.loads(row["choices"]) if row["choices"] else None
-    label = json.loads(row["label"]) if row["label"] else None
-    return Example(
-        id=row["id"],
-        segments=tuple(json.loads(row["segments"])),
-        label=tuple(label) if isinstance(label, list) else label,
-        rationale=rationale_of(json.loads(row["gold"])) if row["gold"] else None,
-        choices=None if choices is None else tuple(choices),
-    )
-
-
-def rationale_of(plain: Sequence[Sequence[Sequence[int]]]) -> Rationale:
-    """Marks from their JSON form."""
-    return tuple(tuple((start, end) for start, end in spans) for spans in plain)
-
-
-def answer_of(plain: str) -> Answer:
-    """A label, or a set of labels, from its JSON form."""
-    label = json.loads(plain)
-    return tuple(label) if isinstance(label, list) else label
-
-
-def answer_json(answer: Answer) -> str:
-    """A label, or a set of labels, as JSON."""
-    return json.dumps(answer, ensure_ascii=False)
-
-
 def _annotator(row: sqlite3.Row) -> Annotator:
     return Annotator(row["number"], row["annotated"], row["skipped"])
 
@@ -406,19 +286,6 @@ def _add_annotator(connection: sqlite3.Connection, name: str | None = None) -> s
     query = "INSERT INTO annotators (number, code, name) VALUES (?, ?, ?)"
     connection.execute(query, (count, code, name))
     return code
-
-
-def _numbers(label: Any, labels: Sequence[Label]) -> tuple[int, ...]:
-    """The numbers of a label, or of a set of labels, among those to choose from; 1 and True are different."""
-    given = [] if label is None else label if isinstance(label, list) else [label]
-    known = [(type(name), name) for name in labels]
-    return tuple(known.index((type(name), name)) for name in given if (type(name), name) in known)
-
-
-def _origin(start: Start, shown: dict[str, Any] | None) -> str:
-    if start == "suggestion" and shown is not None:
-        return f"suggested by {shown['name']}, {shown['budget']:g} % of the tokens"
-    return "from the data" if start == "gold" else ""
 
 
 def _dispute(example: Example, answers: Sequence[sqlite3.Row]) -> float:
