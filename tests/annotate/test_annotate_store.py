@@ -197,3 +197,40 @@ def test_every_acknowledged_annotation_survives_a_kill(tmp_path):
     assert len(acknowledged) >= 40 and set(acknowledged) <= kept
     assert len(set(acknowledged)) == len(acknowledged)  # no text went to both
     assert made.next(made.annotator(0)) is not None
+
+
+def test_suggestions_of_choices_sets_and_several_systems(encoders, tmp_path):
+    from transformers import PreTrainedTokenizerFast
+
+    import tiny
+    from unirex.annotate.create import suggestions
+    from unirex.config import Config
+    from unirex.data.example import Layout
+    from unirex.modeling import RationaleModel
+    from unirex.system import System
+
+    folder = encoders("bert")
+    tokenizer = PreTrainedTokenizerFast.from_pretrained(folder)
+
+    def system(seed, **options):
+        config = Config(encoder=str(folder), extractor="shared-lm")
+        model = RationaleModel.from_encoder(config, ("A", "B"), **options)
+        tiny.shaken(model.task.head, seed=seed)
+        tiny.shaken(model.extractor.head, seed=seed + 1)
+        return System(model.eval(), tokenizer)
+
+    question = [Example("q", ("what is a good film ?",), choices=("dull", "fun to watch"))]
+    settings = Definition("t", ("A", "B"), ("text",), systems=(SLM,), start="suggestion")
+    (said,) = suggestions(question, [system(3, layout=Layout(choice=True))], settings, progress=False)
+    made = project(
+        tmp_path / "c", question, labels=("A", "B"), start="suggestion", systems=(SLM,), suggested=[said]
+    )
+    item = made.next(made.annotator(0))
+    assert len(item.label) == 1 and len(item.marks) == 1 and item.marks[0]  # the chosen answer is no segment
+    several = Definition("t", ("A", "B"), ("text",), systems=(SLM,), multi_label=True, order="uncertainty")
+    (said,) = suggestions(examples()[:1], [system(3, multi_label=True)], several, progress=False)
+    assert isinstance(said.suggestion["label"], tuple) and 0 <= said.priority <= 1
+    two = Definition("t", ("A", "B"), ("text",), systems=(SLM, SLM), order="disagreement")
+    apart = [one.priority for one in suggestions(examples(), [system(3), system(9)], two, progress=False)]
+    same = [one.priority for one in suggestions(examples(), [system(3), system(3)], two, progress=False)]
+    assert max(apart) > 0 and max(same) == 0

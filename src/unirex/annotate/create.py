@@ -144,12 +144,13 @@ def suggestions(
     A text's priority is how unsure the first system is, or how far apart the systems are, as the order says.
     """
     _check_same_labels(systems, definition)
+    bare = [replace(example, label=None, rationale=None, groups=(), votes=()) for example in examples]
     explained = []
     for system, source in zip(systems, definition.systems, strict=True):
         say(f"explaining {len(examples)} texts by {source.place} …")
         budget = None if system.model.config.predict_from == "rationale" else source.budget
         with Progress("explaining", total=len(examples), shown=progress) as shown:
-            made = system.explain_all(examples, budget=budget, advance=shown.advance)
+            made = system.explain_all(bare, budget=budget, advance=shown.advance)
             explained.append([_plain(explanation) for explanation in made])
     found = []
     for number in range(len(examples)):
