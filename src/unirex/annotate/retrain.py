@@ -220,6 +220,8 @@ def _splits(folder: Path) -> Splits:
 def _train(folder: Path, out: Path) -> None:
     """Train in a process of its own, whose output goes to the log; a finished run is left as it is."""
     log = folder / LOG
+    if _finished(out):
+        return
     say(f"training {out} … (log: {log})")
     command = [sys.executable, "-m", __name__, str(folder), str(out)]
     with log.open("ab") as file:
@@ -227,6 +229,14 @@ def _train(folder: Path, out: Path) -> None:
     if code:
         lines = log.read_text("utf-8", errors="replace").strip().splitlines()[-SHOWN_LINES:]
         raise UserError(f"the training ended with code {code}; {log} ends: {' | '.join(lines)}")
+
+
+def _finished(out: Path) -> bool:
+    """Whether the run is trained; what is damaged is left for the training to report."""
+    try:
+        return bool(json.loads((out / "run.json").read_text("utf-8"))["finished"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
 
 
 def _evaluate(target: Path, place: Path, examples: Sequence[Example]) -> None:
