@@ -97,5 +97,5 @@ def drag(browser, first, last):
 
 
 def marked(browser):
-    """The words that are marked, as a screen reader hears them."""
+    """The words that are marked, as a screen reader says them."""
     return browser.texts('.word[aria-selected="true"]')

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from unirex.system import System
 
 SECRET_BYTES = 32
-BUDGET = 20.0  # per cent of the tokens, as `unirex explain` marks
 Placed = tuple[str | None, Example]  # a text and the split that it names
 
 

@@ -13,6 +13,8 @@ Order = Literal["as-is", "uncertainty", "disagreement"]
 Start = Literal["blank", "suggestion", "gold"]
 LEASE = 30.0  # minutes that a text is kept for the person who has it on the screen
 MOST_PER_TEXT = 100
+BUDGET = 20.0  # of suggestions, per cent of the tokens, as `unirex explain` marks
+HOLD_OUT = 0.3  # of the gold a run was not trained on, when it is trained again
 LONGEST_GUIDELINES = 100_000  # characters
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from unirex.annotate.answers import read_answers, split_by_majority
+from unirex.annotate.definition import HOLD_OUT
 from unirex.annotate.project import Project
 from unirex.comparison import compare
 from unirex.comparison.comparison import Comparison
@@ -24,7 +25,6 @@ from unirex.data.validate import labels_of
 from unirex.errors import UserError, one_line
 from unirex.files import locked, replace_file, say, write_file
 
-HOLD_OUT = 0.3  # of the gold the run was not trained on
 JOB, DATA, LOG = "job.json", "data.jsonl", "log.txt"
 BEFORE, AFTER = "before", "after"
 SHOWN_LINES = 3  # of the log, where the training failed

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from jsonargparse import ArgumentParser, Namespace
 
-from unirex.annotate.definition import LEASE, Definition, Order, Start
+from unirex.annotate.definition import BUDGET, LEASE, Definition, Order, Start
 from unirex.cli import annotate_results as results
 from unirex.cli import inputs
 from unirex.cli.command import Command, sub_commands
@@ -30,8 +30,6 @@ DEFINED = ("order", "per_text", "start", "lease")  # options that an existing fi
 
 
 def _annotate_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
-    from unirex.annotate.create import BUDGET
-
     parser.epilog = f"Further: unirex annotate {' | '.join(COMMANDS)}"
     add = parser.add_argument
     add("data", type=str, nargs="?", help="texts: a file, a folder, a dataset name; labels are optional")

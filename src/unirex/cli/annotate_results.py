@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from jsonargparse import ArgumentParser, Namespace
 
+from unirex.annotate.definition import HOLD_OUT
 from unirex.cli import inputs
 from unirex.errors import UserError
 from unirex.files import say
@@ -101,8 +102,6 @@ def status(options: Namespace) -> int:
 
 def retrain_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     """What to train again, where, and what is held out."""
-    from unirex.annotate.retrain import HOLD_OUT
-
     _file_option(parser)
     add = parser.add_argument
     add("--run", type=str, help="folder of the system that was trained before")
