@@ -17,7 +17,7 @@ TASK = "rationale-classification"
 
 # The straight line: data flows from top to bottom, so a module imports only from its own row and those above.
 LINE = (
-    ("errors", "option_errors", "registry", "files", "printable"),
+    ("errors", "option_errors", "registry", "files", "database", "printable"),
     ("data", "metrics", "explanation"),
     ("encoding",),
     ("models",),
@@ -30,7 +30,7 @@ LINE = (
     ("paper", "report"),
     ("evaluation",),
     ("eraser", "comparison", "overview"),
-    ("demo", "bench", "experiments", "user_study", "serve"),
+    ("demo", "bench", "experiments", "user_study", "annotate", "serve"),
     ("cli",),
 )
 RANK = {name: rank for rank, names in enumerate(LINE) for name in names}
@@ -112,6 +112,7 @@ LIGHT = (
     "overview",
     "user_study",
     "serve.study",
+    "annotate",
 )
 
 

@@ -38,6 +38,7 @@ COMMANDS = {
         "experiment": "Run whole studies: methods × settings × datasets × seeds, with their report.",
         "serve": "Answer over HTTP: labels, reasons, health, metrics.",
         "study": "Ask people: forward simulation and rating of rationales, with their report.",
+        "annotate": "Let people mark the reasons in texts: the page, export, status, retrain.",
         "bench": "Measure what training, evaluation and explaining cost.",
     }.items()
 }

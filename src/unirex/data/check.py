@@ -33,7 +33,7 @@ def repeats(
     for example in after or ():
         _add(seen, example)
     for example in examples:
-        earlier = seen.get(_content_key(example), [])
+        earlier = seen.get(content_key(example), [])
         if earlier:
             others = (other for other in earlier if other.label != example.label)
             yield example, next(others, earlier[0])
@@ -48,12 +48,12 @@ def count_repeats(repeated: Iterable[tuple[Example, Example]]) -> Repeats:
 
 
 def _add(seen: dict[bytes, list[Example]], example: Example) -> None:
-    earlier = seen.setdefault(_content_key(example), [])
+    earlier = seen.setdefault(content_key(example), [])
     if all(other.label != example.label for other in earlier):
         earlier.append(example)
 
 
-def _content_key(example: Example) -> bytes:
+def content_key(example: Example) -> bytes:
     """Sixteen bytes that are equal for examples that differ only in case and whitespace."""
     digest = blake2b(digest_size=16)  # not the texts: they may be books, and there may be a million
     for texts in (example.segments, example.choices or ()):

@@ -138,11 +138,17 @@ def load_records(
     columns: Mapping[str, str] | None = None,
     rationale_format: RationaleFormat = "auto",
     annotators: str | None = None,
+    labelled: bool = True,
     **options: Any,
 ) -> list[DatasetRecord]:
-    """Every example of a file or folder with its place and the split it names; nothing is split."""
-    settings = _settings(columns, rationale_format, annotators)
-    return _read_records(source, _resolve_format(source, format), settings, options)
+    """Every example of a file or folder with its place and the split it names; nothing is split.
+
+    The rows of a table need labels only with `labelled`.
+    """
+    settings, name = _settings(columns, rationale_format, annotators), _resolve_format(source, format)
+    if name == "table" and not labelled:
+        settings["labelled"] = False
+    return _read_records(source, name, settings, options)
 
 
 def stream_records(

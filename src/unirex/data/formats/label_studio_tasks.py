@@ -8,6 +8,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import quoteattr
 
+from unirex.data.annotators import AnnotatorAnswer
 from unirex.data.example import Answer, Example, Label, Rationale, answer_labels
 from unirex.errors import UserError
 
@@ -25,6 +26,7 @@ def tasks(
     examples: Iterable[Example],
     *,
     explanations: Iterable[Explanation] | None = None,
+    answers: Sequence[Sequence[AnnotatorAnswer]] | None = None,
     segments: Sequence[str] = ("text",),
     split: str | None = None,
     model_version: str = "unirex",
@@ -34,6 +36,7 @@ def tasks(
     A label or rationale becomes an annotation, or one for each of `groups`; an example without either becomes
     a task without annotations. The explanations, one for each example in the same order, become predictions:
     marks and a class that an annotator starts from. Labels become text, the only type Label Studio has.
+    With `answers`, the annotations of each example are these, whatever its own label and marks are.
     """
     _check_names(segments)
     explained: Iterable[Explanation | None] = repeat(None) if explanations is None else explanations
@@ -41,10 +44,14 @@ def tasks(
         pairs = list(zip(examples, explained, strict=explanations is not None))
     except ValueError:
         raise UserError("there must be one explanation for each example") from None
-    return [
+    made = [
         _task(number, example, explanation, segments, split, model_version)
         for number, (example, explanation) in enumerate(pairs, 1)
     ]
+    for number, (task, given) in enumerate(zip(made, answers or (), strict=answers is not None), 1):
+        texts = {name: task["data"][name] for name in segments}
+        task["annotations"] = _annotations(number, [(one.label, one.marking) for one in given], texts)
+    return made
 
 
 def labeling_config(labels: Iterable[Label], segments: Sequence[str] = ("text",)) -> str:
@@ -97,12 +104,10 @@ def _task(
     markings: Sequence[Rationale | None] = example.groups or (example.rationale,)
     if example.label is None and example.rationale is None:
         markings = ()
+    given = [(example.label, marking) for marking in markings]
     task: JsonDict = {
         "data": {"id": example.id, **texts, **({} if split is None else {"split": split})},
-        "annotations": [
-            {"result": _result(example.label, marking, texts, f"t{number}-a{annotation}")}
-            for annotation, marking in enumerate(markings, 1)
-        ],
+        "annotations": _annotations(number, given, texts),
     }
     if explanation is not None:
         predicted = tuple(
@@ -113,6 +118,16 @@ def _task(
         score = explanation.probabilities[explanation.explained]
         task["predictions"] = [{"model_version": model_version, "score": score, "result": result}]
     return task
+
+
+def _annotations(
+    number: int, given: Iterable[tuple[Answer | None, Rationale | None]], texts: Mapping[str, str]
+) -> list[JsonDict]:
+    """One annotation for each label with its marks."""
+    return [
+        {"result": _result(label, marking, texts, f"t{number}-a{annotation}")}
+        for annotation, (label, marking) in enumerate(given, 1)
+    ]
 
 
 def _texts(example: Example, segments: Sequence[str]) -> dict[str, str]:

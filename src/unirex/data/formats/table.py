@@ -94,7 +94,8 @@ class Reading:
     marks: Marks = field(default_factory=Marks)
     annotators: str = "union"
     guessed: bool = False  # whether `marks` was decided from the rows
-    labelled: bool = True  # False: inputs to predict, whose labels are optional
+    labelled: bool = True  # False: labels are optional
+    inputs: bool = False  # to predict: named by their place, splits are not read
 
     @property
     def label_from_marks(self) -> bool:
@@ -104,13 +105,19 @@ class Reading:
 
 
 def read(
-    path: Path, *, columns: Columns, rationale_format: RationaleFormat, annotators: str = "union"
+    path: Path,
+    *,
+    columns: Columns,
+    rationale_format: RationaleFormat,
+    annotators: str = "union",
+    labelled: bool = True,
 ) -> list[DatasetRecord]:
     """All examples of a file, or of a folder that has a file for each split."""
     options: dict[str, Any] = {
         "columns": columns,
         "rationale_format": rationale_format,
         "annotators": annotators,
+        "labelled": labelled,
     }
     if not path.is_dir():
         return read_records(path, **options)
@@ -149,10 +156,17 @@ def read_records(
     columns: Columns | None = None,
     rationale_format: RationaleFormat = "auto",
     annotators: str = "union",
+    labelled: bool = True,
 ) -> list[DatasetRecord]:
-    """All examples of a file, in file order, each with its place."""
+    """All examples of a file, in file order, each with its place; with `labelled` each must have a label."""
     records = list(
-        stream_records(path, columns=columns, rationale_format=rationale_format, annotators=annotators)
+        stream_records(
+            path,
+            columns=columns,
+            rationale_format=rationale_format,
+            annotators=annotators,
+            labelled=labelled,
+        )
     )
     check_ids((record.place, record.example.id) for record in records)
     check_labels((record.place, record.example.label) for record in records)
@@ -182,6 +196,7 @@ def stream_records(
     columns: Columns | None = None,
     rationale_format: RationaleFormat = "auto",
     annotators: str = "union",
+    labelled: bool = True,
 ) -> Iterator[DatasetRecord]:
     """The records of `read_records`, one at a time, however long the file is.
 
@@ -192,7 +207,8 @@ def stream_records(
     check_file(path, suffixes=TABLES)  # now, not on the first iteration
     check_aggregation(annotators)
     marks = decided(path, lambda: (row for _, row in read_rows(path)), columns, rationale_format)
-    return _stream(path, Reading(columns, marks, annotators, guessed=rationale_format == "auto"))
+    guessed = rationale_format == "auto"
+    return _stream(path, Reading(columns, marks, annotators, guessed=guessed, labelled=labelled))
 
 
 def decided(
@@ -250,7 +266,7 @@ def read_inputs(path: str | Path, *, columns: Columns | None = None) -> Iterator
         if len(column_names(columns.text, ())) > 1:
             raise UserError(f"{path}: has no columns, but '{columns.text}' are asked for; write a table")
         columns = Columns()
-    return _stream(path, Reading(columns, labelled=False))
+    return _stream(path, Reading(columns, labelled=False, inputs=True))
 
 
 def stream_inputs(
@@ -270,7 +286,7 @@ def stream_inputs(
 
 def _stream(path: Path, reading: Reading) -> Iterator[DatasetRecord]:
     """The records of a dataset, or of inputs to predict, which have no splits."""
-    columns, labelled = reading.columns, reading.labelled
+    columns, inputs = reading.columns, reading.inputs
     columns_vary = file_kind(path) in (".jsonl", ".ndjson", ".json")
     present: dict[str, None] = {}  # an ordered set of the columns seen
     for number, (place, row) in enumerate(read_rows(path), 1):
@@ -280,10 +296,10 @@ def _stream(path: Path, reading: Reading) -> Iterator[DatasetRecord]:
             with at(path):  # said once of the file, not of each row
                 _check_required(row, reading)
         with row_at(place):
-            name = f"{path.stem}-{number}" if labelled else place
+            name = place if inputs else f"{path.stem}-{number}"
             example = read_example(row, reading, default_id=name, place=place)
-            yield DatasetRecord(place, row_split(row, columns) if labelled else None, example)
-    if labelled:
+            yield DatasetRecord(place, None if inputs else row_split(row, columns), example)
+    if not inputs:
         check_columns(path, columns, present)
 
 
