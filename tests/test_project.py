@@ -30,7 +30,7 @@ LINE = (
     ("paper", "report"),
     ("evaluation",),
     ("eraser", "comparison", "overview"),
-    ("demo", "bench", "experiments", "user_study", "serve"),
+    ("demo", "bench", "experiments", "user_study", "serve", "scale"),
     ("cli",),
 )
 RANK = {name: rank for rank, names in enumerate(LINE) for name in names}

@@ -11,6 +11,7 @@ from jsonargparse import ArgumentParser, Namespace
 from unirex.cli import inputs
 from unirex.config import EVALUATION_BATCH_SIZE, RANDOM_DRAWS, read_settings
 from unirex.data.load import DATASETS
+from unirex.data.validate import distinct_labels
 from unirex.errors import UserError
 from unirex.files import Progress, tracked, write_file
 from unirex.methods import preset
@@ -212,7 +213,7 @@ def _evaluate_predictions(options: Namespace) -> int:
     from unirex.evaluation.summary import Summary
 
     path, examples = Path(options.predictions), [*inputs.selected_examples(options)]
-    labels = inputs.distinct_labels(examples)
+    labels = distinct_labels(examples)
     if options.data in DATASETS:  # a named dataset knows all its labels
         labels = [*inputs.read_dataset(options.data, options, seed=options.data_seed).info.labels]
     records = read_predictions(path, examples, labels, missing=options.missing, above=options.above)

@@ -204,7 +204,7 @@ def _pool(workers: int, threads: int) -> Iterator[Executor]:
     """Worker processes with a share of the cores each; they end when this process ends, however it does."""
     spawn = multiprocessing.get_context("spawn")  # a forked process cannot use torch's threads
     pool = ProcessPoolExecutor(
-        workers, mp_context=spawn, initializer=_become_worker, initargs=(threads, os.getpid())
+        workers, mp_context=spawn, initializer=become_worker, initargs=(threads, os.getpid())
     )
     try:
         yield pool
@@ -216,7 +216,8 @@ def _pool(workers: int, threads: int) -> Iterator[Executor]:
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _become_worker(threads: int, parent: int) -> None:
+def become_worker(threads: int, parent: int) -> None:
+    """Set a new process up as a worker: its threads, no Ctrl-C, and no longer a life than its parent's."""
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS"):  # read when torch is imported
         os.environ[name] = str(threads)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one
