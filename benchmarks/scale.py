@@ -1,10 +1,11 @@
-"""Explaining a large synthetic corpus with a tiny random encoder: memory, the manifest, and what a worker adds.
+"""A large synthetic corpus explained with a tiny random encoder: memory, the manifest, what a worker adds.
 
     PYTHONPATH=tests python benchmarks/scale.py corpus --rows 1000000 [--workers 2] [--engine local]
     PYTHONPATH=tests python benchmarks/scale.py workers --rows 32768
 
-`corpus` writes a file of short texts, explains it by the command line, watches the memory of all its processes,
-and adds the manifest up. `workers` explains the same file with one worker and with two, a thread each, by turns.
+`corpus` writes a file of short texts, explains it by the command line, watches the memory of its processes
+and adds the manifest up. `workers` explains the same file with one worker and with two, a thread each, by
+turns.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ import tempfile
 import time
 from pathlib import Path
 
-WORDS = "a film films the is not good bad people and plot dull watch know".split()
+TEXT = "a film films the is not good bad people and plot dull watch know"
+WORDS = TEXT.split()
 
 
 def write_corpus(path: Path, rows: int) -> None:
@@ -33,9 +35,9 @@ def write_corpus(path: Path, rows: int) -> None:
 
 def save_system(folder: Path) -> None:
     """One layer, 16 wide, with a second head that scores the words; nothing is trained."""
-    import tiny
     from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 
+    import tiny
     import unirex
     from unirex.system import System
 

@@ -118,7 +118,7 @@ def _run_corpus(options: Namespace, staff: Staff) -> int:
     _name_model(options)
     _check_corpus(options)
     inputs.recall_reading(options)
-    options.run = _found_anywhere(options.run)
+    options.run = inputs.found_anywhere(options.run)
     how = {"budget": options.budget, "selector": options.selector, "unit": options.unit}
     asked = options["for"] or "predicted"
     targets = () if options.contrast else "all" if asked == ["all"] else asked
@@ -132,7 +132,7 @@ def _run_corpus(options: Namespace, staff: Staff) -> int:
         columns=as_columns(options.columns),
         on_error=options.on_error,
         ending=options.parts or "jsonl",
-        shard_rows=options.shard_rows or SHARD_ROWS,
+        shard_rows=SHARD_ROWS if options.shard_rows is None else options.shard_rows,
     )
     skipped = f", {totals['skipped']:,} bad rows skipped (skipped.txt)" if totals["skipped"] else ""
     print(
@@ -156,11 +156,6 @@ def _check_corpus(options: Namespace) -> None:
     out, options.out = options.out, None
     _check(options)
     options.out = out
-
-
-def _found_anywhere(model: str) -> str:
-    """A model as workers find it, whatever folder they work in."""
-    return str(Path(model).absolute()) if Path(model).is_dir() else model
 
 
 def _targets(options: Namespace, system: System) -> Sequence[Label] | Literal["predicted"]:

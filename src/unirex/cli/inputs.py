@@ -170,6 +170,11 @@ def staff_of(options: Namespace) -> Staff | None:
     return Staff(options.engine, options.workers, options.threads, options.address)
 
 
+def found_anywhere(model: str) -> str:
+    """A model as workers find it, whatever folder they work in."""
+    return str(Path(model).absolute()) if Path(model).is_dir() else model
+
+
 def system_settings(options: Namespace) -> dict[str, Any]:
     """What tells one system from another: a digest of its files, and how it is to explain."""
     from unirex import __version__
@@ -368,6 +373,8 @@ def named_stream(examples: Iterable[Example], options: Namespace) -> Iterator[Ex
 
 def _selected_examples(options: Namespace) -> Iterable[Example]:
     path = Path(options.data)
+    if options.split == "all" and any(mark in options.data for mark in "*?[") and not path.exists():
+        return _all_of_files(options)
     if options.data not in DATASETS and (options.split == "all" or path.is_file()):
         settings = reading_settings(options)
         del settings["root"]
@@ -386,6 +393,18 @@ def _selected_examples(options: Namespace) -> Iterable[Example]:
     if options.split not in data:
         raise UserError(f"{options.data} has no split '{options.split}'; it has: {', '.join(data)}, all.")
     return data[options.split]
+
+
+def _all_of_files(options: Namespace) -> Iterator[Example]:
+    """Every row of all files that a pattern stands for, one file after the other."""
+    from unirex.scale.places import is_remote, matching
+
+    if is_remote(options.data):
+        raise UserError(f"{options.data}: labelled data is read from local files; copy it here.")
+    for name in matching(options.data):
+        part = Namespace(options)
+        part.data = name
+        yield from _selected_examples(part)
 
 
 def first_examples(examples: Iterable[Example], number: int | None) -> Iterable[Example]:

@@ -201,7 +201,7 @@ def json_rows(path: Path) -> Iterator[PlacedRow]:
 def json_rows_of(
     lines: Iterable[bytes], name: str, *, first: int = 1, bytes_before: int = 0
 ) -> Iterator[PlacedRow]:
-    """The JSON objects on some lines of a file, which begin at its line `first` after `bytes_before` bytes."""
+    """The JSON objects on some lines of a file: from its line `first`, after `bytes_before` bytes."""
     for number, raw in enumerate(lines, first):
         line = _decode(raw, name, number, bytes_before)
         bytes_before += len(raw)
@@ -350,7 +350,7 @@ def parquet_rows(path: Path) -> Iterator[PlacedRow]:
 def parquet_rows_of(
     file: Path | BinaryIO, name: str, *, start: int = 0, end: int | None = None
 ) -> Iterator[PlacedRow]:
-    """The rows of a Parquet file from `start` to before `end`, counted from 0; other row groups are not read."""
+    """The rows of a Parquet file from `start` to before `end`, from 0; no other row groups are read."""
     import pyarrow
     from pyarrow import parquet
 

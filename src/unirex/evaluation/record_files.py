@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -48,6 +49,27 @@ def read_records(path: Path) -> Iterator[Record]:
             yield check_record(record_from(row))
         except (TypeError, AttributeError, ValueError) as error:
             raise UserError(f"{path}:{number}: not a record of an evaluation: {one_line(error)}.") from error
+
+
+def join_records(path: Path, parts: Iterable[Path]) -> None:
+    """Write the records of several files, in order, to one of the same kind; they are not read one by one."""
+    if path.suffix != ".parquet":
+        with path.open("wb") as whole:
+            for part in parts:
+                with part.open("rb") as file:
+                    shutil.copyfileobj(file, whole)
+        return
+    import pyarrow.parquet as pq
+
+    with ExitStack() as stack:
+        writer: Any = None
+        for part in parts:
+            with pq.ParquetFile(part) as file:
+                writer = writer or stack.enter_context(
+                    pq.ParquetWriter(path, file.schema_arrow, compression="zstd")
+                )
+                for group in range(file.num_row_groups):
+                    writer.write_table(file.read_row_group(group))
 
 
 def find_records(path: Path) -> Path:

@@ -49,6 +49,13 @@ class Sum:
         self.high = total
         self.count += 1
 
+    def merge(self, other: Sum) -> None:
+        """Add the terms of another sum: as if one by one, up to the rounding of the compensation."""
+        count = self.count + other.count
+        self.add(other.high)
+        self.low += other.low
+        self.count = count
+
     @property
     def mean(self) -> float:
         """The plain average."""
@@ -76,6 +83,14 @@ class Tally:
             if not isnan(record.confidence):
                 self.bins.add(record.confidence, record.predicted == record.label)
         return values
+
+    def merge(self, other: Tally) -> None:
+        """Count the records that another tally has counted, after those of this one."""
+        self.labels = other.labels if self.labels is None else self.labels
+        for name, total in other.sums.items():
+            self.sums.setdefault(name, Sum()).merge(total)
+        self.confusion.update(other.confusion)
+        self.bins.merge(other.bins)
 
     def metrics(self) -> dict[str, float]:
         """Every metric by name; means are over examples that have a value, never over batches."""
@@ -145,6 +160,18 @@ class MetricColumns:
         self.gold.append(record.label)
         self._confidence.append(record.confidence)
         self._lengths.append(record.length)
+
+    def extend(self, other: MetricColumns) -> None:
+        """Append the examples of other columns of the same system."""
+        for name in {**self._values, **other._values}:
+            column = self._values.setdefault(name, array("d", [NAN]) * len(self.ids))
+            column.extend(other._values.get(name, array("d", [NAN]) * len(other.ids)))
+        self.ids += other.ids
+        self.predicted += other.predicted
+        self.gold += other.gold
+        self._confidence.extend(other._confidence)
+        self._lengths.extend(other._lengths)
+        self.tally.merge(other.tally)
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -1,4 +1,4 @@
-"""The local engine: runs cells in this process or in worker processes, as soon as what they need is there."""
+"""Runs cells as soon as what they need is there: in this process, in worker processes, or in another pool."""
 
 from __future__ import annotations
 
@@ -40,6 +40,7 @@ def run_cells(
     retry_failed: bool = False,
     shown: bool = True,
     run: RunCell = run_cell,
+    pool: Executor | None = None,
 ) -> list[Failure]:
     """Run the cells that are not done; those that fail are returned, the others go on.
 
@@ -51,6 +52,7 @@ def run_cells(
         retry_failed: also run what failed before.
         shown: report progress.
         run: what is done with a cell.
+        pool: who runs them, `workers` at a time, if not processes of this machine.
     """
     if workers < 1:
         raise UserError(f"--workers {workers}: give at least 1.")
@@ -58,7 +60,9 @@ def run_cells(
     threads = threads or max(1, (os.cpu_count() or 1) // workers)
     queue = Queue(cells, store, retry_failed=retry_failed)
     with Progress("study", total=len(cells), done=queue.done_before, unit="cells", shown=shown) as progress:
-        if workers == 1:
+        if pool is not None:
+            _run_in_pool(pool, queue, store, run, progress, workers)
+        elif workers == 1:
             with threads_used(threads):
                 _run_here(queue, store, run, progress)
         else:
@@ -133,23 +137,30 @@ def _run_in_processes(
     """Keep all workers busy; a process that dies costs the cells that were running, no more."""
     while queue.waiting:
         with _pool(workers, threads) as pool:
-            running: dict[Future[float], Cell] = {}
-            try:
-                _fill(pool, queue, running, workers, run, store)
-                while running:
-                    finished, _ = wait(running, return_when=FIRST_COMPLETED)
-                    for future in finished:
-                        _settle(future, running.pop(future), queue, progress)
-                    _fill(pool, queue, running, workers, run, store)
-            except BrokenProcessPool:
-                for cell in running.values():
-                    if cell.state(store) == "done":
-                        _finished(queue, cell, 0.0, progress)
-                    else:
-                        _failed(queue, cell, RuntimeError(KILLED), progress)
-                continue
-        if not running:
-            return
+            if _run_in_pool(pool, queue, store, run, progress, workers):
+                return
+
+
+def _run_in_pool(
+    pool: Executor, queue: Queue, store: Path, run: RunCell, progress: Progress, workers: int
+) -> bool:
+    """Run what can be run; False if the pool broke before the end."""
+    running: dict[Future[float], Cell] = {}
+    try:
+        _fill(pool, queue, running, workers, run, store)
+        while running:
+            finished, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in finished:
+                _settle(future, running.pop(future), queue, progress)
+            _fill(pool, queue, running, workers, run, store)
+    except BrokenProcessPool:
+        for cell in running.values():
+            if cell.state(store) == "done":
+                _finished(queue, cell, 0.0, progress)
+            else:
+                _failed(queue, cell, RuntimeError(KILLED), progress)
+        return False
+    return True
 
 
 def _fill(

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 from unirex.data.formats.table import Columns
 from unirex.data.validate import tolerating, with_known_labels
@@ -64,7 +64,7 @@ class ExplainWork:
         with measured() as cost, tolerating(self.on_error) as problems:
             examples: Iterable[Example] = texts.passing(shard.read(self.columns))
             if system.wrapped:
-                examples = with_known_labels(examples, system.labels, shard.source and shard.source.name)
+                examples = with_known_labels(examples, system.labels, str(shard))
             found = rows.passing(system.explain_all(examples, advance=advance, **options))
             written = folder.write(name, lambda draft: _write(draft, found, system))
         if shard.rows is not None and texts.number + len(problems.skipped) != shard.rows:
@@ -137,9 +137,7 @@ def json_line(explanation: Explanation) -> str:
 
 
 def _schema(system: System) -> Any:
-    """The columns of explanations in Parquet: the fields of `Explanation`, with the system's type of labels."""
-    from typing import get_type_hints
-
+    """The columns of explanations in Parquet: the fields of `Explanation`, labels of the system's type."""
     import pyarrow as pa
 
     from unirex.evaluation.record_files import arrow_type, native_label

@@ -37,10 +37,11 @@ class Manifest:
     settings: Mapping[str, Any]
     sources: Sequence[Source] = ()
     _finished: dict[str, dict[str, Any]] = field(default_factory=dict)  # of a manifest that is complete
+    _there: set[str] = field(default_factory=set)  # names in the folder
 
     def open(self) -> None:
         """Begin, or go on with what was begun with the same settings on the same files."""
-        found = self._read(FILE)
+        found, self._there = self._read(FILE), self.folder.names()
         if found is None:
             self._save(FILE, {**self._content(), "complete": False})
             return
@@ -77,11 +78,11 @@ class Manifest:
                 f"{self.folder.address}: {shard.part} was made from another input; choose another --out, or "
                 "remove it."
             )
-        there = self.folder.names()
-        return facts if all(name in there for name in facts["files"]) else None
+        return facts if self._there.issuperset(facts["files"]) else None
 
     def complete(self, shards: Iterable[Shard]) -> dict[str, Any]:
         """Write the facts of all shards, which must be done, into the manifest; its totals."""
+        self._there = self.folder.names()
         found = [facts for shard in shards if (facts := self.finished(shard)) is not None]
         totals = {name: _total(facts.get(name, 0) for facts in found) for name in SUMMED}
         content = {**self._content(), "shards": found, "totals": {"shards": len(found), **totals}}
@@ -114,7 +115,7 @@ class Manifest:
 
 def note_finished(folder: Folder, shard: Shard, facts: Mapping[str, Any]) -> dict[str, Any]:
     """Note that a shard is done; its parts must be in their places. What was noted."""
-    known = {"part": shard.part, "key": shard.key}
+    known: dict[str, Any] = {"part": shard.part, "key": shard.key}
     if shard.source is not None:
         known |= {"source": shard.source.name, "start": shard.start, "end": shard.end, "first": shard.first}
     content = {**known, **facts}

@@ -7,7 +7,7 @@ import hashlib
 import io
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -47,7 +47,8 @@ def matching(pattern: str) -> list[str]:
     elif Path(pattern).exists():
         found = [pattern]
     else:
-        found = [path for path in glob.glob(pattern, recursive=True) if Path(path).is_file()]
+        paths = glob.glob(pattern, recursive=True)  # noqa: PTH207  (the pattern may be absolute)
+        found = [path for path in paths if Path(path).is_file()]
     if not found:
         raise UserError(f"{pattern}: no such file, and no file has a name like it.")
     return sorted(found)
@@ -137,9 +138,11 @@ class Folder:
     @contextmanager
     def held(self) -> Iterator[None]:
         """Hold a local folder for this process; a remote one has no locks."""
-        with nullcontext() if self.remote else new_folder(Path(self.address)):
-            with nullcontext() if self.remote else locked(Path(self.address)):
-                yield
+        if self.remote:
+            yield
+            return
+        with new_folder(Path(self.address)), locked(Path(self.address)):
+            yield
 
 
 def _counted(path: Path) -> Written:

@@ -6,9 +6,10 @@ import multiprocessing
 import os
 import traceback
 from collections.abc import Hashable, Iterator
+from contextlib import suppress
 from functools import partial
 from multiprocessing.connection import Connection, wait
-from typing import Any
+from typing import Any, cast
 
 from unirex.errors import UserError
 from unirex.experiments.engine import become_worker, threads_used
@@ -68,11 +69,8 @@ class Processes(Crew):
 
     def give(self, worker: Hashable, shard: Shard) -> None:
         """Send the shard; that a process is dead is seen in `events`."""
-        assert isinstance(worker, Connection)
-        try:
-            worker.send(shard)
-        except OSError:
-            pass
+        with suppress(OSError):
+            cast(Connection, worker).send(shard)
 
     def events(self, advanced: Advanced) -> Iterator[Event]:
         """What has happened; waits unless a process was just started."""
@@ -80,8 +78,7 @@ class Processes(Crew):
             started, self.started = self.started, []
             yield from map(Ready, started)
             return
-        for connection in wait(list(self.workers)):
-            assert isinstance(connection, Connection)
+        for connection in cast(list[Connection], wait(list(self.workers))):
             try:
                 news = connection.recv()
             except (EOFError, OSError):

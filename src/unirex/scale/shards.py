@@ -113,8 +113,7 @@ def find_shards(pattern: str, *, rows: int = SHARD_ROWS) -> tuple[list[Source], 
     JSON Lines are cut at line ends and Parquet between rows, so that one large file is as parallel as many
     small ones; a file of any other kind, or a compressed one, is one shard.
     """
-    if rows < 1:
-        raise UserError(f"--shard_rows {rows}: give at least 1.")
+    _check_rows(rows)
     sources: list[Source] = []
     shards: list[Shard] = []
     for name in matching(pattern):
@@ -122,6 +121,11 @@ def find_shards(pattern: str, *, rows: int = SHARD_ROWS) -> tuple[list[Source], 
         sources.append(source)
         shards += [replace(cut, number=len(shards) + number) for number, cut in enumerate(cuts)]
     return sources, shards
+
+
+def _check_rows(rows: int) -> None:
+    if rows < 1:
+        raise UserError(f"--shard_rows {rows}: give at least 1.")
 
 
 def _scanned(name: str, rows: int) -> tuple[Source, list[Shard]]:
@@ -207,6 +211,7 @@ def _row_count(name: str, file: BinaryIO) -> int:
 
 def example_shards(examples: Iterable[Example], *, rows: int = SHARD_ROWS) -> Iterator[Shard]:
     """Shards of examples that this process reads, made as they are asked for."""
+    _check_rows(rows)
     source, number = iter(examples), 0
     while chunk := tuple(islice(source, rows)):
         key = json_digest([asdict(example) for example in chunk], default=str).hexdigest()
