@@ -106,8 +106,8 @@ class _Worker:
 
     def shard(self, shard: Shard) -> tuple[str, Any]:
         """The outcome of a shard, or what went wrong."""
-        run = self.run or self.work.open()
         try:
+            run = self.run or self.work.open()
             with threads_used(self.threads):
                 return "done", run(shard, lambda _: None)
         except Exception as error:
