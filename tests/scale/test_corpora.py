@@ -225,7 +225,7 @@ def test_a_shard_that_kills_its_workers_is_given_up():
     shards, counts = [Shard(number, "", 1) for number in range(3)], []
     run = run_shards(shards, Mortal({1}), workers=1, advance=counts.append)
     assert next(run)[0].number == 0
-    with pytest.raises(UserError, match=r"part-00001 .* was killed 3 times"):
+    with pytest.raises(UserError, match=r"part-00001 .* failed 3 times"):
         list(run)
     assert len(list(run_shards(shards, Mortal(set()), workers=3, advance=counts.append))) == 3
     assert sum(counts) == 4

@@ -60,9 +60,10 @@ class Failed:
 
 @dataclass(frozen=True)
 class Died:
-    """A worker is gone."""
+    """A worker is gone, and why, as far as it is known."""
 
     worker: Hashable
+    why: str = "its process was killed"
 
 
 Event = Ready | Done | Failed | Died
@@ -129,8 +130,8 @@ class _Shift:
         self.deaths[number] += 1
         if self.deaths[number] >= DEATHS:
             raise UserError(
-                f"{shard or 'starting a worker'}: its process was killed {DEATHS} times, perhaps for lack of "
-                "memory; try fewer --workers. What is finished is kept, and the same command goes on."
+                f"{shard or 'starting a worker'}: failed {DEATHS} times ({event.why}), perhaps for lack of memory; "
+                "try fewer --workers. What is finished is kept, and the same command goes on."
             )
         if shard is not None:
             self.waiting.appendleft(shard)

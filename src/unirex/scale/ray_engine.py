@@ -145,8 +145,8 @@ class Actors(Crew):
             actor = self.pending.pop(reference)
             try:
                 kind, news = self.ray.get(reference)
-            except self.ray.exceptions.RayError:  # its process or its machine is gone
-                yield Died(actor)
+            except self.ray.exceptions.RayError as error:  # its process or its machine is gone
+                yield Died(actor, one_line(error))
                 continue
             if kind == "failed":
                 yield Failed(actor, *news)
