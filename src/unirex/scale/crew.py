@@ -129,9 +129,10 @@ class _Shift:
         number = -1 if shard is None else shard.number
         self.deaths[number] += 1
         if self.deaths[number] >= DEATHS:
+            what = shard or "starting a worker"
             raise UserError(
-                f"{shard or 'starting a worker'}: failed {DEATHS} times ({event.why}), perhaps for lack of memory; "
-                "try fewer --workers. What is finished is kept, and the same command goes on."
+                f"{what}: failed {DEATHS} times ({event.why}), perhaps for lack of memory; try fewer "
+                "--workers. What is finished is kept, and the same command goes on."
             )
         if shard is not None:
             self.waiting.appendleft(shard)

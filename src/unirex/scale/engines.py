@@ -47,8 +47,8 @@ class Staff:
         if self.engine == "ray":
             from unirex.scale.ray_engine import Actors, ray_session
 
-            with ray_session(self.address, cores=(self.workers or 1) * (self.threads or 1)) as session:
-                threads = self.threads or 1
+            threads = self.threads or 1
+            with ray_session(self.address, cores=self.workers and self.workers * threads) as session:
                 yield Actors(session, work, threads=threads), session.room(self.workers, cores=threads)
             return
         from unirex.scale.processes import Here, Processes

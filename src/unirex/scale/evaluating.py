@@ -96,7 +96,7 @@ def evaluate_shards(
         shard_rows: texts of a shard; multiples of 1,024 keep the batches of an uncut evaluation.
         advance: progress callback: number of examples just finished.
     """
-    from unirex.evaluation.run import system_facts
+    from unirex.evaluation.run import labelled, system_facts
 
     formats, parts = list(dict.fromkeys(formats)), Folder(str((folder / PARTS).absolute()))
     described = {
@@ -110,7 +110,7 @@ def evaluate_shards(
     work = EvaluateWork(parts.address, load, options or {}, formats)
     with new_folder(folder), parts.held():
         manifest.open()
-        shards = merged.unfinished(example_shards(_labelled(examples), rows=shard_rows))
+        shards = merged.unfinished(example_shards(labelled(examples), rows=shard_rows))
         with (staff or Staff()).crew(work) as (crew, workers):
             for shard, outcome in run_shards(shards, crew, workers=workers, advance=advance):
                 merged.add(shard, outcome)
@@ -123,12 +123,6 @@ def evaluate_shards(
         summary.save(folder)
     shutil.rmtree(folder / PARTS)
     return summary
-
-
-def _labelled(examples: Iterable[Example]) -> Iterator[Example]:
-    from unirex.evaluation.run import labelled
-
-    return labelled(examples)
 
 
 class _Merged:

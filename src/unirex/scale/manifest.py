@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
 import unirex
 from unirex.errors import UserError, one_line
-from unirex.files import write_file
 from unirex.scale.places import Folder
 from unirex.scale.shards import Shard, Source
 
@@ -88,9 +86,7 @@ class Manifest:
         content = {**self._content(), "shards": found, "totals": {"shards": len(found), **totals}}
         skipped = [line for facts in found for line in facts.get("skipped_rows", ())]
         if skipped:
-            self.folder.write(
-                "skipped.txt", lambda draft: write_file(draft, "".join(f"{row}\n" for row in skipped))
-            )
+            _write_text(self.folder, "skipped.txt", "".join(f"{row}\n" for row in skipped))
         self._save(FILE, {**content, "complete": True})
         self.folder.remove(DONE)
         return content["totals"]
@@ -109,8 +105,7 @@ class Manifest:
             raise UserError(f"{place}: damaged ({one_line(error)}); remove {self.folder.address}.") from error
 
     def _save(self, name: str, content: Mapping[str, Any]) -> None:
-        text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
-        self.folder.write(name, lambda draft: Path(draft).write_text(text, "utf-8"))
+        _write_text(self.folder, name, json.dumps(content, indent=1) + "\n")
 
 
 def note_finished(folder: Folder, shard: Shard, facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -119,9 +114,13 @@ def note_finished(folder: Folder, shard: Shard, facts: Mapping[str, Any]) -> dic
     if shard.source is not None:
         known |= {"source": shard.source.name, "start": shard.start, "end": shard.end, "first": shard.first}
     content = {**known, **facts}
-    text = json.dumps(content, ensure_ascii=False) + "\n"
-    folder.write(f"{DONE}/{shard.part}.json", lambda draft: Path(draft).write_text(text, "utf-8"))
+    _write_text(folder, f"{DONE}/{shard.part}.json", json.dumps(content) + "\n")
     return content
+
+
+def _write_text(folder: Folder, name: str, text: str) -> None:
+    data = text.encode("utf-8", errors="backslashreplace")  # names of files may be no UTF-8
+    folder.write(name, lambda draft: draft.write_bytes(data))
 
 
 def _total(values: Iterable[float]) -> float:
