@@ -113,9 +113,9 @@ def _check_used(options: Namespace, source: str) -> None:
 
 
 def _evaluate_system(options: Namespace) -> int:
-    system = inputs.load_system(options)
     if options.engine and len(options.dial or ()) > 1:
         raise UserError("--engine evaluates at one position of the dial; give one, or leave --engine out.")
+    system = inputs.load_system(options)
     if len(options.dial or ()) < 2:
         folder = Path(options.out or evaluation_folder(system, options))
         summary = _measure(options, system, folder)

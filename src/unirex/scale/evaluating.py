@@ -150,7 +150,7 @@ class _Merged:
     def add(self, shard: Shard, outcome: Outcome) -> None:
         """Take the values of one shard, and append all whose turn has come."""
         self.early[shard.number] = outcome.value
-        self.peak = max(self.peak, 1024 * int(outcome.facts["peak_memory_kib"]))
+        self.peak = max(self.peak, outcome.facts["peak_memory_bytes"])
         while (number := len(self.names)) in self.early:
             self.summary.extend(self.early.pop(number))
             self.names.append(Shard(number, "").part)
