@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from jsonargparse import ArgumentParser, Namespace
 
 from unirex.cli import inputs
 from unirex.config import EVALUATION_BATCH_SIZE, RANDOM_DRAWS, read_settings
 from unirex.data.load import DATASETS
+from unirex.data.validate import distinct_labels
 from unirex.errors import UserError
 from unirex.files import Progress, tracked, write_file
 from unirex.methods import preset
 
 if TYPE_CHECKING:
+    from unirex.data.example import Example
+    from unirex.evaluation.run import EvaluationOptions
     from unirex.evaluation.summary import Summary
     from unirex.system import System
 
@@ -35,6 +38,7 @@ def options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     add("--batch_size", type=int, default=EVALUATION_BATCH_SIZE, help="texts at once")
     add("--records", type=str, nargs="+", default=["jsonl", "parquet"], help="formats of the records")
     add("--out", type=str, help="folder for records and metrics (default: in the run)")
+    inputs.engine_options(parser)
     add("--html", type=str, help="write a page: a verdict in words, the table, all texts, figures")
     inputs.threads_option(parser)
 
@@ -69,7 +73,8 @@ def _measuring_options(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Evaluate what is named: a system or classifier, records, or predictions."""
-    inputs.use_threads(options.threads)
+    if inputs.staff_of(options) is None:
+        inputs.use_threads(options.threads)
     evaluators = {
         "run": _evaluate_system,
         "model": _evaluate_system,
@@ -97,6 +102,7 @@ def _check_used(options: Namespace, source: str) -> None:
     """Refuse options that would do nothing for this source."""
     of_systems = inputs.given_options(options, inputs.system_options)
     of_systems |= inputs.given_options(options, _measuring_options)
+    of_systems |= inputs.given_options(options, inputs.engine_options)
     of_predictions = inputs.given_options(options, _prediction_options)
     if source in ("run", "model"):
         unused, owner = of_predictions, "--predictions"
@@ -107,6 +113,8 @@ def _check_used(options: Namespace, source: str) -> None:
 
 
 def _evaluate_system(options: Namespace) -> int:
+    if options.engine and len(options.dial or ()) > 1:
+        raise UserError("--engine evaluates at one position of the dial; give one, or leave --engine out.")
     system = inputs.load_system(options)
     if len(options.dial or ()) < 2:
         folder = Path(options.out or evaluation_folder(system, options))
@@ -138,30 +146,51 @@ def _turn_dial(options: Namespace, system: System) -> int:
 
 def _measure(options: Namespace, system: System, folder: Path) -> Summary:
     """Evaluate the system into a folder."""
-    from unirex.evaluation.probes import PROBES
-    from unirex.evaluation.run import evaluate_to
-
     examples = inputs.first_examples(inputs.selected_examples(options), options.number)
     # The run and the data are kept with the evaluation in case its folder is moved.
     settings = Path(options.run or options.model) / "settings.yaml"
     trained = read_settings(str(settings)) if settings.is_file() else {}
     data = {"name": Path(options.data).stem, "split": options.split, "number": options.number}
+    kept: dict[str, Any] = {"formats": options.records, "about": {"data": data, "run": trained}}
     with Progress("evaluating", **inputs.progress_size(examples, options.data, options.number)) as progress:
-        return evaluate_to(
-            folder,
-            system,
-            inputs.with_known_labels(system, examples, options.data),
-            budgets=options.budgets,
-            removal=options.removal,
-            beside=options.beside,
-            draws=options.draws,
-            probes=PROBES if options.probes == ["all"] else options.probes,
-            target=options.target,
-            batch_size=options.batch_size,
-            formats=options.records,
-            about={"data": data, "run": trained},
-            advance=progress.advance,
-        )
+        examples = inputs.with_known_labels(system, examples, options.data)
+        if options.engine:
+            return _measure_in_shards(options, system, examples, folder, advance=progress.advance, **kept)
+        from unirex.evaluation.run import evaluate_to
+
+        return evaluate_to(folder, system, examples, advance=progress.advance, **kept, **_measuring(options))
+
+
+def _measuring(options: Namespace) -> EvaluationOptions:
+    """The options of `evaluated`."""
+    from unirex.evaluation.probes import PROBES
+
+    names = ("budgets", "removal", "beside", "draws", "target", "batch_size")
+    found: Any = {name: options[name] for name in names}
+    return {**found, "probes": PROBES if options.probes == ["all"] else options.probes}
+
+
+def _measure_in_shards(
+    options: Namespace, system: System, examples: Iterable[Example], folder: Path, **kept: Any
+) -> Summary:
+    """Evaluate the system by several workers."""
+    from functools import partial
+
+    from unirex.scale.evaluating import evaluate_shards
+    from unirex.scale.shards import WINDOW
+
+    options.run = inputs.found_anywhere(options.run or options.model)
+    return evaluate_shards(
+        folder,
+        system,
+        examples,
+        partial(inputs.build_system, options),
+        staff=inputs.staff_of(options),
+        settings=inputs.system_settings(options),
+        options=_measuring(options),
+        shard_rows=WINDOW if options.shard_rows is None else options.shard_rows,
+        **kept,
+    )
 
 
 def evaluation_folder(system: System, options: Namespace) -> Path:
@@ -212,7 +241,7 @@ def _evaluate_predictions(options: Namespace) -> int:
     from unirex.evaluation.summary import Summary
 
     path, examples = Path(options.predictions), [*inputs.selected_examples(options)]
-    labels = inputs.distinct_labels(examples)
+    labels = distinct_labels(examples)
     if options.data in DATASETS:  # a named dataset knows all its labels
         labels = [*inputs.read_dataset(options.data, options, seed=options.data_seed).info.labels]
     records = read_predictions(path, examples, labels, missing=options.missing, above=options.above)

@@ -146,8 +146,7 @@ def _run_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     _study_options(parser, arguments)
     add = parser.add_argument
     add("--out", type=str, help="folder of the study; cells are kept in `cells` beside it")
-    add("--workers", type=int, default=1, help="processes")
-    add("--threads", type=int, help="CPU threads of each (default: the cores divided among them)")
+    experiment_tune.worker_options(parser)
     add("--retry_failed", action="store_true", help="also run what failed before")
 
 
@@ -159,9 +158,8 @@ def _run(options: Namespace) -> int:
 
     study, folder = _study(options), _folder(options)
     try:
-        failures = study.run(
-            folder, workers=options.workers, threads=options.threads, retry_failed=options.retry_failed
-        )
+        with experiment_tune.workers(options) as workers:
+            failures = study.run(folder, retry_failed=options.retry_failed, **workers)
     except KeyboardInterrupt:
         print("\nunirex: stopped; the same command goes on.", file=sys.stderr)
         return 130

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,8 +38,7 @@ def options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     add("--preset", type=str, default=DEFAULT_PRESET, help="of settings: default or parity")
     add("--settings", type=dict[str, Any], default={}, help="of every trial, as --settings.encoder bert")
     add("--seed", type=int, default=0, help="of the sampler and of every training")
-    add("--workers", type=int, default=1, help="processes")
-    add("--threads", type=int, help="CPU threads of each (default: the cores divided among them)")
+    worker_options(parser)
     add("--html", type=str, help="another place for the page than OUT/report.html")
 
 
@@ -52,18 +52,44 @@ def run(options: Namespace) -> int:
             raise UserError(f"tune needs --{name}, as in --{name} {example}")
     same = ("trials", "scale", "search", "preset", "sampler", "objective", "prune", "margin", "storage")
     try:
-        tuning = tune(
-            options.method,
-            options.data,
-            out=options.out,
-            settings=nested(options.settings),
-            options=inputs.load_options(options),
-            **{name: options[name] for name in (*same, "workers", "threads", "seed")},
-        )
+        with workers(options) as who:
+            tuning = tune(
+                options.method,
+                options.data,
+                out=options.out,
+                settings=nested(options.settings),
+                options=inputs.load_options(options),
+                **{name: options[name] for name in (*same, "seed")},
+                **who,
+            )
     except KeyboardInterrupt:
         print("\nunirex: stopped; the same command goes on.", file=sys.stderr)
         return 130
     return _write_report(tuning, Path(options.out), options.html)
+
+
+def worker_options(parser: ArgumentParser) -> None:
+    """Who runs the cells of a study or of a search."""
+    add = parser.add_argument
+    add("--engine", type=str, default="local", help="local (processes), or ray: tasks of a cluster")
+    add("--workers", type=int, help="cells at a time (default: 1; of ray as many as have room)")
+    add("--threads", type=int, help="CPU threads of each (default: the cores divided; of ray 1)")
+    add("--address", type=str, help="of --engine ray: the cluster (default: RAY_ADDRESS, else one here)")
+
+
+@contextmanager
+def workers(options: Namespace) -> Iterator[dict[str, Any]]:
+    """The arguments of `run_cells` that say who runs cells."""
+    from unirex.scale.engines import Staff
+
+    staff = Staff(options.engine, options.workers, options.threads, options.address)
+    if staff.engine == "local":
+        yield {"workers": staff.workers or 1, "threads": staff.threads}
+        return
+    from unirex.scale.ray_engine import cell_tasks
+
+    with cell_tasks(staff.address, workers=staff.workers, threads=staff.threads) as (pool, number):
+        yield {"workers": number, "threads": staff.threads or 1, "pool": pool}
 
 
 def report(folder: Path, html: str | None) -> int:

@@ -22,6 +22,7 @@ from unirex.files import Progress, replace_file, write_file
 if TYPE_CHECKING:
     from unirex.data.example import Example, Label
     from unirex.explanation import Explanation
+    from unirex.scale.engines import Staff
     from unirex.system import System
 
 T = TypeVar("T")
@@ -55,12 +56,17 @@ def options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     add("--json", action="store_true", help="print JSON, one object a line; also beside files")
     add("--html", type=str, help="write a page")
     add("--label_studio", type=str, help="write tasks for Label Studio, to be corrected there")
-    add("--out", type=str, help="write JSONL")
+    add("--out", type=str, help="write JSONL; with --engine the folder or address of the parts")
+    inputs.engine_options(parser)
+    add("--parts", type=str, help="of --engine: jsonl (default) or parquet")
     inputs.threads_option(parser)
 
 
 def run(options: Namespace) -> int:
     """Explain texts and print or write the explanations."""
+    staff = inputs.staff_of(options)
+    if staff is not None:
+        return _run_corpus(options, staff)
     inputs.use_threads(options.threads)
     _name_model(options)
     _check(options)
@@ -101,6 +107,57 @@ def run(options: Namespace) -> int:
     return 0
 
 
+def _run_corpus(options: Namespace, staff: Staff) -> int:
+    """Explain the files of a corpus in shards, by several workers."""
+    from functools import partial
+
+    from unirex.data.formats.table import as_columns
+    from unirex.scale.explaining import explain_corpus
+    from unirex.scale.shards import SHARD_ROWS
+
+    _name_model(options)
+    _check_corpus(options)
+    inputs.recall_reading(options)
+    options.run = inputs.found_anywhere(options.run)
+    how = {"budget": options.budget, "selector": options.selector, "unit": options.unit}
+    asked = options["for"] or "predicted"
+    targets = () if options.contrast else "all" if asked == ["all"] else asked
+    totals = explain_corpus(
+        options.file,
+        options.out,
+        partial(inputs.build_system, options),
+        staff=staff,
+        settings=inputs.system_settings(options),
+        options={**how, "contrast": options.contrast and tuple(options.contrast), "targets": targets},
+        columns=as_columns(options.columns),
+        on_error=options.on_error,
+        ending=options.parts or "jsonl",
+        shard_rows=SHARD_ROWS if options.shard_rows is None else options.shard_rows,
+    )
+    skipped = f", {totals['skipped']:,} bad rows skipped (skipped.txt)" if totals["skipped"] else ""
+    print(
+        f"{totals['texts']:,} texts, {totals['rows']:,} explanations in {totals['shards']:,} parts{skipped}; "
+        f"manifest in {options.out.rstrip('/')}/manifest.json"
+    )
+    return 0
+
+
+def _check_corpus(options: Namespace) -> None:
+    """A corpus is files in, parts out; nothing that needs all explanations at once."""
+    if not options.file or options.file == inputs.STANDARD_INPUT or not options.out:
+        raise UserError("--engine needs files and a folder: --file 'folder/*.jsonl' --out explained/")
+    for name in ("json", "html", "label_studio", "data", "texts"):
+        if options[name]:
+            raise UserError(
+                f"--engine writes parts into --out; leave out {name if name == 'texts' else f'--{name}'}."
+            )
+    if Path(options.out).is_file():
+        raise UserError(f"{options.out}: is a file; with --engine, --out is a folder.")
+    out, options.out = options.out, None
+    _check(options)
+    options.out = out
+
+
 def _targets(options: Namespace, system: System) -> Sequence[Label] | Literal["predicted"]:
     """The labels of `--for`; all of the system's if it says so; by default those that are predicted."""
     if options.contrast:
@@ -124,6 +181,8 @@ def _name_model(options: Namespace) -> None:
 
 def _check(options: Namespace) -> None:
     """One source to explain, no option without effect and nothing overwritten."""
+    if options.parts and not options.engine:
+        raise UserError("--parts is for --engine local or --engine ray; it would do nothing here.")
     if options.budget is not None:
         check_budget(options.budget)
     check_names(options.unit, options.selector)

@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, Any, get_args
 from jsonargparse import ArgumentParser, Namespace
 
 from unirex.config import DEFAULT_PRESET
-from unirex.data.example import Example, Label, Splits
+from unirex.data import validate
+from unirex.data.example import Example, Splits
 from unirex.data.formats import Format
 from unirex.data.load import DATASETS, load_dataset, load_records, stream_records, tell_tolerated
 from unirex.data.rationales import RationaleFormat
 from unirex.data.rows import estimate_row_count
-from unirex.data.validate import OnError, Problems, file_kind, labels_of, tolerating
+from unirex.data.validate import OnError, Problems, file_kind, tolerating
 from unirex.errors import UserError, one_line, unknown
 from unirex.extractors import EXTRACTORS, extractor_name
 from unirex.files import say, write_file
@@ -30,6 +31,7 @@ from unirex.methods.presets import Preset, dataset_name, preset, preset_names
 from unirex.models.saved import check_saved
 
 if TYPE_CHECKING:
+    from unirex.scale.engines import Staff
     from unirex.system import System
 
 THREADS = "UNIREX_THREADS"
@@ -146,6 +148,41 @@ def blend_option(parser: ArgumentParser) -> None:
 def threads_option(parser: ArgumentParser) -> None:
     """How many processor cores are used at once."""
     parser.add_argument("--threads", type=int, help="CPU threads, if not as UNIREX_THREADS or torch says")
+
+
+def engine_options(parser: ArgumentParser) -> None:
+    """Who does the work, where it is more than this process."""
+    add = parser.add_argument
+    add("--engine", type=str, help="in shards: local (worker processes) or ray (a cluster)")
+    add("--workers", type=int, help="of --engine: how many (default: 1; of ray as many as have room)")
+    add("--address", type=str, help="of --engine ray: the cluster (default: RAY_ADDRESS, else one here)")
+    add("--shard_rows", type=int, help="of --engine: rows of a shard; multiples of 1024 keep batches equal")
+
+
+def staff_of(options: Namespace) -> Staff | None:
+    """Who `--engine` says; None: this process, without shards."""
+    if options.engine is None:
+        for name in given_options(options, engine_options):
+            raise UserError(f"--{name} is for --engine local or --engine ray; it would do nothing here.")
+        return None
+    from unirex.scale.engines import Staff
+
+    return Staff(options.engine, options.workers, options.threads, options.address)
+
+
+def found_anywhere(model: str) -> str:
+    """A model as workers find it, whatever folder they work in."""
+    return str(Path(model).absolute()) if Path(model).is_dir() else model
+
+
+def system_settings(options: Namespace) -> dict[str, Any]:
+    """What tells one system from another: a digest of its files, and how it is to explain."""
+    from unirex import __version__
+    from unirex.methods.stages import encoder_digest
+
+    named = ("labels", "extractor", "extractor_options", "dial", "blend")
+    files = encoder_digest(check_saved(options.run or options.model))
+    return {"unirex": __version__, "system": files, **{name: options[name] for name in named}}
 
 
 def defaults_of(add_options: Callable[[ArgumentParser], None]) -> dict[str, Any]:
@@ -336,6 +373,8 @@ def named_stream(examples: Iterable[Example], options: Namespace) -> Iterator[Ex
 
 def _selected_examples(options: Namespace) -> Iterable[Example]:
     path = Path(options.data)
+    if options.split == "all" and any(mark in options.data for mark in "*?[") and not path.exists():
+        return _all_of_files(options)
     if options.data not in DATASETS and (options.split == "all" or path.is_file()):
         settings = reading_settings(options)
         del settings["root"]
@@ -354,6 +393,18 @@ def _selected_examples(options: Namespace) -> Iterable[Example]:
     if options.split not in data:
         raise UserError(f"{options.data} has no split '{options.split}'; it has: {', '.join(data)}, all.")
     return data[options.split]
+
+
+def _all_of_files(options: Namespace) -> Iterator[Example]:
+    """Every row of all files that a pattern stands for, one file after the other."""
+    from unirex.scale.places import is_remote, matching
+
+    if is_remote(options.data):
+        raise UserError(f"{options.data}: labelled data is read from local files; copy it here.")
+    for name in matching(options.data):
+        part = Namespace(options)
+        part.data = name
+        yield from _selected_examples(part)
 
 
 def first_examples(examples: Iterable[Example], number: int | None) -> Iterable[Example]:
@@ -379,8 +430,12 @@ def load_system(options: Namespace) -> System:
     """The system or classifier that is named, with another extractor if one is."""
     if options.extractor is not None and extractor_name(options.extractor) not in EXTRACTORS:
         raise unknown("extractor", options.extractor, EXTRACTORS)
-    place = check_saved(options.run or options.model)
-    say(f"loading {place} …")
+    say(f"loading {check_saved(options.run or options.model)} …")
+    return build_system(options)
+
+
+def build_system(options: Namespace) -> System:
+    """The system of `load_system`, without a word: for workers."""
     from unirex.system import load
 
     system = load(options.run or options.model, labels=options.labels)
@@ -418,27 +473,4 @@ def with_known_labels(system: System, examples: Iterable[Example], source: str) 
     """The examples, once their labels are known to be the system's; a list is checked as a whole."""
     if not system.wrapped:  # our own systems check labels themselves
         return examples
-    known = {(type(label), label) for label in system.labels}  # 1 and True are different labels
-
-    def checked(part: Sequence[Example]) -> Sequence[Example]:
-        """A third-party classifier has its own names for the classes; the data must use the same."""
-        labels = distinct_labels(part)
-        if any((type(label), label) not in known for label in labels):
-            given, needed = (", ".join(map(repr, names)) for names in (labels, system.labels))
-            raise UserError(
-                f"{source}: has labels {given}, but those of the model are {needed}; name the model's "
-                """classes in their order as the data does: --labels '["first", "second"]'"""
-            )
-        return part
-
-    if isinstance(examples, Sequence):
-        return checked(examples)
-    return (checked([example])[0] for example in examples)
-
-
-def distinct_labels(examples: Iterable[Example]) -> list[Label]:
-    """The labels that occur: numbers by size, then all else by name."""
-    labels = {label for example in examples for label in labels_of(example)}
-    return sorted(
-        labels, key=lambda label: (0, label, "") if isinstance(label, int | float) else (1, 0, label)
-    )
+    return validate.with_known_labels(examples, system.labels, source)

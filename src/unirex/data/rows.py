@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import BinaryIO, TypeVar, cast
+from typing import Any, BinaryIO, TypeVar, cast
 
 from unirex.data.validate import check_regular, file_kind, row_at
 from unirex.errors import UserError, one_line
@@ -198,6 +198,19 @@ def json_rows(path: Path) -> Iterator[PlacedRow]:
                 yield f"{path}:{number}", json_object(line)
 
 
+def json_rows_of(
+    lines: Iterable[bytes], name: str, *, first: int = 1, bytes_before: int = 0
+) -> Iterator[PlacedRow]:
+    """The JSON objects on some lines of a file: from its line `first`, after `bytes_before` bytes."""
+    for number, raw in enumerate(lines, first):
+        line = _decode(raw, name, number, bytes_before)
+        bytes_before += len(raw)
+        line = line.removeprefix("\ufeff") if number == 1 else line
+        if line.strip():
+            with row_at(f"{name}:{number}"):
+                yield f"{name}:{number}", json_object(line)
+
+
 def json_object(line: str) -> dict[str, object]:
     """The JSON object on a line of JSON Lines."""
     try:
@@ -331,21 +344,45 @@ def find_delimiter(header: str, kind: str) -> str:
 
 def parquet_rows(path: Path) -> Iterator[PlacedRow]:
     """Rows of a Parquet file, a few hundred in memory at a time."""
+    return parquet_rows_of(path, str(path))
+
+
+def parquet_rows_of(
+    file: Path | BinaryIO, name: str, *, start: int = 0, end: int | None = None
+) -> Iterator[PlacedRow]:
+    """The rows of a Parquet file from `start` to before `end`, from 0; no other row groups are read."""
     import pyarrow
     from pyarrow import parquet
 
-    number = 0
+    number = start
     try:
         # Buffered: otherwise a whole row group (often the whole file) is in memory at once.
-        with parquet.ParquetFile(path, buffer_size=2**20, pre_buffer=False) as file:
-            for batch in file.iter_batches(batch_size=256):
-                for row in batch.to_pylist():
+        with parquet.ParquetFile(file, buffer_size=2**20, pre_buffer=False) as table:
+            end = table.metadata.num_rows if end is None else end
+            groups, skipped = _row_groups(table.metadata, start, end)
+            for batch in table.iter_batches(batch_size=256, row_groups=groups):
+                rows = batch.slice(skipped, end - number).to_pylist()
+                skipped = max(0, skipped - batch.num_rows)
+                for row in rows:
                     number += 1
-                    yield f"{path}: row {number}", row
+                    yield f"{name}: row {number}", row
     except UnicodeDecodeError as error:
-        raise UserError(f"{path}: row {number + 1} or soon after: not UTF-8 at byte {error.start}") from None
+        raise UserError(f"{name}: row {number + 1} or soon after: not UTF-8 at byte {error.start}") from None
     except pyarrow.ArrowException as error:
-        raise UserError(f"{path}: not a readable Parquet file: {error}") from None
+        raise UserError(f"{name}: not a readable Parquet file: {error}") from None
+
+
+def _row_groups(metadata: Any, start: int, end: int) -> tuple[list[int], int]:
+    """The row groups that hold some rows, and how many rows of the first of them come before these."""
+    found: list[int] = []
+    before = skipped = 0
+    for group in range(metadata.num_row_groups):
+        after = before + metadata.row_group(group).num_rows
+        if before < end and after > start:
+            skipped = skipped if found else start - before
+            found.append(group)
+        before = after
+    return found, max(0, skipped)
 
 
 READERS: dict[str, Callable[[Path], Iterator[PlacedRow]]] = {

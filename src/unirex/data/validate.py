@@ -362,6 +362,38 @@ def labels_of(example: Example) -> tuple[Label, ...]:
     return () if example.label is None else answer_labels(example.label)
 
 
+def with_known_labels(
+    examples: Iterable[Example], known: Sequence[Label], source: str | None
+) -> Iterable[Example]:
+    """The examples, once their labels are known to be those of a third-party classifier.
+
+    It has its own names for the classes, and the data must use the same. A list is checked as a whole.
+    """
+    typed = {(type(label), label) for label in known}  # 1 and True are different labels
+
+    def checked(part: Sequence[Example]) -> Sequence[Example]:
+        labels = distinct_labels(part)
+        if any((type(label), label) not in typed for label in labels):
+            given, needed = (", ".join(map(repr, names)) for names in (labels, known))
+            raise UserError(
+                f"{source}: has labels {given}, but those of the model are {needed}; name the model's "
+                """classes in their order as the data does: --labels '["first", "second"]'"""
+            )
+        return part
+
+    if isinstance(examples, Sequence):
+        return checked(examples)
+    return (checked([example])[0] for example in examples)
+
+
+def distinct_labels(examples: Iterable[Example]) -> list[Label]:
+    """The labels that occur: numbers by size, then all else by name."""
+    labels = {label for example in examples for label in labels_of(example)}
+    return sorted(
+        labels, key=lambda label: (0, label, "") if isinstance(label, int | float) else (1, 0, label)
+    )
+
+
 def check_train(parts: Mapping[str, Sequence[Example]]) -> None:
     """Train must exist and hold an example."""
     if not parts.get("train"):

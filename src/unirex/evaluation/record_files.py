@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from unirex.data.example import answer_labels
+from unirex.data.example import Label, answer_labels
 from unirex.errors import UserError, one_line
 from unirex.evaluation.records import Record, check_record, plain, record_from
 
@@ -48,6 +49,27 @@ def read_records(path: Path) -> Iterator[Record]:
             yield check_record(record_from(row))
         except (TypeError, AttributeError, ValueError) as error:
             raise UserError(f"{path}:{number}: not a record of an evaluation: {one_line(error)}.") from error
+
+
+def join_records(path: Path, parts: Iterable[Path]) -> None:
+    """Write the records of several files, in order, to one of the same kind; they are not read one by one."""
+    if path.suffix != ".parquet":
+        with path.open("wb") as whole:
+            for part in parts:
+                with part.open("rb") as file:
+                    shutil.copyfileobj(file, whole)
+        return
+    import pyarrow.parquet as pq
+
+    with ExitStack() as stack:
+        writer: Any = None
+        for part in parts:
+            with pq.ParquetFile(part) as file:
+                writer = writer or stack.enter_context(
+                    pq.ParquetWriter(path, file.schema_arrow, compression="zstd")
+                )
+                for group in range(file.num_row_groups):
+                    writer.write_table(file.read_row_group(group))
 
 
 def find_records(path: Path) -> Path:
@@ -127,11 +149,9 @@ def schema(first: dict[str, Any]) -> Any:
 
     answers = [first[name] for name in ("label", "predicted") if first.get(name) is not None]
     known = (*first.get("labels", ()), *(label for answer in answers for label in answer_labels(answer)))
-    types = {type(label) for label in known}
-    native = {str: pa.string(), bool: pa.bool_(), int: pa.int64(), float: pa.float64()}
-    label = native[types.pop()] if len(types) == 1 else None
+    label = native_label(known)
     columns = {
-        name: _arrow_type(hint, label=label or pa.string(), integer=pa.int64())
+        name: arrow_type(hint, label=label or pa.string(), integer=pa.int64())
         for name, hint in get_type_hints(Record).items()
     }
     if label and any(isinstance(answer, tuple) for answer in answers):
@@ -139,7 +159,16 @@ def schema(first: dict[str, Any]) -> Any:
     return pa.schema(columns).with_metadata({"labels": json.dumps("native" if label else "json")})
 
 
-def _arrow_type(hint: Any, *, label: Any, integer: Any) -> Any:
+def native_label(labels: Iterable[Label]) -> Any:
+    """The column type of labels; None if they are of several types."""
+    import pyarrow as pa
+
+    types = {type(label) for label in labels}
+    native = {str: pa.string(), bool: pa.bool_(), int: pa.int64(), float: pa.float64()}
+    return native[types.pop()] if len(types) == 1 else None
+
+
+def arrow_type(hint: Any, *, label: Any, integer: Any) -> Any:
     """The column type for the type of a field: tuples are lists, dataclasses are structs."""
     import pyarrow as pa
 
@@ -149,10 +178,10 @@ def _arrow_type(hint: Any, *, label: Any, integer: Any) -> Any:
     if get_origin(hint) in (Union, UnionType):
         members = [member for member in get_args(hint) if member is not type(None)]
         # Every column may be null; a union of several types is that of a label.
-        return label if len(members) > 1 else _arrow_type(members[0], label=label, integer=integer)
+        return label if len(members) > 1 else arrow_type(members[0], label=label, integer=integer)
     if get_origin(hint) is tuple:
         # Integers in tuples number tokens and characters: 32 bits do.
-        return pa.list_(_arrow_type(get_args(hint)[0], label=label, integer=pa.int32()))
+        return pa.list_(arrow_type(get_args(hint)[0], label=label, integer=pa.int32()))
     return pa.struct(
-        {name: _arrow_type(part, label=label, integer=integer) for name, part in get_type_hints(hint).items()}
+        {name: arrow_type(part, label=label, integer=integer) for name, part in get_type_hints(hint).items()}
     )

@@ -200,11 +200,11 @@ def evaluated(
             step.scores  # noqa: B018  (computed on access; all that follows is the price of measuring)
         return batch_records(step, window, encoded, system.label_names, protocol=protocol, cost=cost)
 
-    records = system.stream(_labelled(examples), answer, batch_size=batch_size, advance=advance)
+    records = system.stream(labelled(examples), answer, batch_size=batch_size, advance=advance)
     return _warning_of_cuts(records, system)
 
 
-def _labelled(examples: Iterable[Example]) -> Iterator[Example]:
+def labelled(examples: Iterable[Example]) -> Iterator[Example]:
     """The examples, of which there must be some, each with a label."""
     example = None
     for example in examples:
@@ -278,6 +278,16 @@ def save_stream(
 
     `facts` is called after the last record and returns the facts of the run.
     """
+    with new_folder(folder):
+        write_stream(folder, records, summary, formats=formats)
+        summary.facts = facts()
+        summary.save(folder)
+
+
+def write_stream(
+    folder: Path, records: Iterable[Record], summary: Summary, *, formats: Sequence[str] = FORMATS
+) -> None:
+    """Write every record into the files of a folder, all of them or none, and add it to the summary."""
     for ending in formats:
         if ending not in FORMATS:
             raise unknown("format of records", ending, FORMATS)
@@ -294,10 +304,7 @@ def save_stream(
                 for write in writers:
                     write(record)
 
-    with new_folder(folder):
-        fill([])
-        summary.facts = facts()
-        summary.save(folder)
+    fill([])
 
 
 def system_facts(system: System) -> dict[str, object]:

@@ -74,6 +74,18 @@ class Summary:
         for number, tally in enumerate(self.floor):
             tally.add(record.drawn(number))
 
+    def extend(self, other: Summary) -> None:
+        """Add the examples of another summary of the same system, measured in the same way, after these."""
+        if not len(self.columns):
+            self.seen = dict(other.seen)
+            self.floor = [Tally(self.labels) for _ in other.floor]
+        elif other.seen.get("target") == "gold":
+            self.seen["target"] = "gold"
+        self.read.merge(other.read)
+        self.columns.extend(other.columns)
+        for tally, further in zip(self.floor, other.floor, strict=True):
+            tally.merge(further)
+
     @property
     def count(self) -> int:
         """The number of texts."""

@@ -50,6 +50,13 @@ class Sum:
         self.high = total
         self.count += 1
 
+    def merge(self, other: Sum) -> None:
+        """Add the terms of another sum: as if one by one, up to the rounding of the compensation."""
+        count = self.count + other.count
+        self.add(other.high)
+        self.low += other.low
+        self.count = count
+
     @property
     def mean(self) -> float:
         """The plain average."""
@@ -83,6 +90,14 @@ class Tally:
             self.confusion[predicted, gold] += 1
             if not isnan(confidence):
                 self.bins.add(confidence, predicted == gold)
+
+    def merge(self, other: Tally) -> None:
+        """Count the records that another tally has counted, after those of this one."""
+        self.labels = other.labels if self.labels is None else self.labels
+        for name, total in other.sums.items():
+            self.sums.setdefault(name, Sum()).merge(total)
+        self.confusion.update(other.confusion)
+        self.bins.merge(other.bins)
 
     def metrics(self) -> dict[str, float]:
         """Every metric by name; means are over examples that have a value, never over batches."""
@@ -171,6 +186,18 @@ class MetricColumns:
         self.gold.append(gold)
         self._confidence.append(confidence)
         self._lengths.append(length)
+
+    def extend(self, other: MetricColumns) -> None:
+        """Append the examples of other columns of the same system."""
+        for name in {**self._values, **other._values}:
+            column = self._values.setdefault(name, array("d", [NAN]) * len(self.ids))
+            column.extend(other._values.get(name, array("d", [NAN]) * len(other.ids)))
+        self.ids += other.ids
+        self.predicted += other.predicted
+        self.gold += other.gold
+        self._confidence.extend(other._confidence)
+        self._lengths.extend(other._lengths)
+        self.tally.merge(other.tally)
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -1,4 +1,4 @@
-"""The local engine: runs cells in this process or in worker processes, as soon as what they need is there."""
+"""Runs cells as soon as what they need is there: in this process, in worker processes, or in another pool."""
 
 from __future__ import annotations
 
@@ -46,6 +46,7 @@ def run_cells(
     work: Mapping[str, float] | None = None,
     paces: Mapping[str, float] | None = None,
     run: RunCell = run_cell,
+    pool: Executor | None = None,
 ) -> list[Failure]:
     """Run the cells that are not done; those that fail are returned, the others go on.
 
@@ -59,6 +60,7 @@ def run_cells(
         work: in each cell, by key, for the time left; see `StudyProgress`.
         paces: seconds for a unit of work, by kind of cell, as far as known.
         run: what is done with a cell.
+        pool: who runs them, `workers` at a time, if not processes of this machine.
     """
     check_processes(workers, threads)
     store.mkdir(parents=True, exist_ok=True)
@@ -68,7 +70,9 @@ def run_cells(
     with StudyProgress(cells, done=settled, workers=workers, work=work, paces=paces, shown=shown) as progress:
         if queue.waiting:
             progress.say(f"{progress.status(0.0)}; {_processes(workers, threads)}")
-        if workers == 1:
+        if pool is not None:
+            _run_in_pool(pool, queue, store, run, progress, workers)
+        elif workers == 1:
             with threads_used(threads):
                 _run_here(queue, store, run, progress)
         else:
@@ -163,24 +167,31 @@ def _run_in_processes(
     """Keep all workers busy; a process that dies costs the cells that were running, no more."""
     while queue.waiting:
         with _pool(workers, threads) as pool:
-            running: dict[Future[float], Cell] = {}
-            timed = partial(_timed, run, store)
-            try:
-                _fill(partial(pool.submit, timed), queue, running, workers, progress)
-                while running:
-                    finished, _ = wait(running, return_when=FIRST_COMPLETED)
-                    for future in finished:
-                        _settle(future, running.pop(future), queue, progress)
-                    _fill(partial(pool.submit, timed), queue, running, workers, progress)
-            except BrokenProcessPool:
-                for cell in running.values():
-                    if cell.state(store) == "done":
-                        _finished(queue, cell, 0.0, progress)
-                    else:
-                        _failed(queue, cell, RuntimeError(KILLED), progress)
-                continue
-        if not running:
-            return
+            if _run_in_pool(pool, queue, store, run, progress, workers):
+                return
+
+
+def _run_in_pool(
+    pool: Executor, queue: Queue, store: Path, run: RunCell, progress: StudyProgress, workers: int
+) -> bool:
+    """Run what can be run; False if the pool broke before the end."""
+    running: dict[Future[float], Cell] = {}
+    timed = partial(_timed, run, store)
+    try:
+        _fill(partial(pool.submit, timed), queue, running, workers, progress)
+        while running:
+            finished, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in finished:
+                _settle(future, running.pop(future), queue, progress)
+            _fill(partial(pool.submit, timed), queue, running, workers, progress)
+    except BrokenProcessPool:
+        for cell in running.values():
+            if cell.state(store) == "done":
+                _finished(queue, cell, 0.0, progress)
+            else:
+                _failed(queue, cell, RuntimeError(KILLED), progress)
+        return False
+    return True
 
 
 def _fill(
@@ -241,7 +252,7 @@ def _pool(workers: int, threads: int) -> Iterator[Executor]:
     """Worker processes with a share of the cores each; they end when this process ends, however it does."""
     spawn = multiprocessing.get_context("spawn")  # a forked process cannot use torch's threads
     pool = ProcessPoolExecutor(
-        workers, mp_context=spawn, initializer=_become_worker, initargs=(threads, os.getpid())
+        workers, mp_context=spawn, initializer=become_worker, initargs=(threads, os.getpid())
     )
     try:
         yield pool
@@ -253,7 +264,8 @@ def _pool(workers: int, threads: int) -> Iterator[Executor]:
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _become_worker(threads: int, parent: int) -> None:
+def become_worker(threads: int, parent: int) -> None:
+    """Set a new process up as a worker: its threads, no Ctrl-C, and no longer a life than its parent's."""
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS"):  # read when torch is imported
         os.environ[name] = str(threads)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Mapping
+from concurrent.futures import Executor
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, get_args
@@ -38,6 +39,7 @@ def tune(
     storage: str | None = None,
     workers: int = 1,
     threads: int | None = None,
+    pool: Executor | None = None,
     seed: int = 0,
     shown: bool = True,
 ) -> Tuning:
@@ -60,6 +62,7 @@ def tune(
         storage: an Optuna URL that several machines share; None: a journal in the folder.
         workers: processes.
         threads: CPU threads of each; None: the cores divided among them.
+        pool: who runs cells, `workers` at a time, if not processes of this machine.
         seed: of the sampler and of every training.
         shown: report progress.
     """
@@ -88,7 +91,7 @@ def tune(
             if shown:
                 numbers = ", ".join(str(trial.number) for trial in batch)
                 say(f"trials {numbers}; {trials} in the end")
-            rounds.run(batch, workers=workers, threads=threads, shown=shown)
+            rounds.run(batch, workers=workers, threads=threads, pool=pool, shown=shown)
         return rounds.tuning()
 
 

@@ -92,6 +92,12 @@ class Bins:
         self.hits[number] += correct
         self.confidences[number] += confidence
 
+    def merge(self, other: Bins) -> None:
+        """Count the texts that other bins of the same number have counted."""
+        self.counts += other.counts
+        self.hits += other.hits
+        self.confidences += other.confidences
+
     def add_all(self, confidence: ArrayLike, correct: ArrayLike, weights: ArrayLike | None = None) -> None:
         """Count several texts [N]; `weights` say how often each counts."""
         sure, right = np.asarray(confidence, dtype=np.float64), np.asarray(correct, dtype=np.float64)

@@ -23,7 +23,7 @@ from unirex.data.rationales import (
     parse_segments,
     read_tags,
 )
-from unirex.data.rows import READERS, TABLES, TableRow, read_rows, stream_rows
+from unirex.data.rows import READERS, TABLES, PlacedRow, TableRow, read_rows, stream_rows
 from unirex.data.split import SPLIT_ALIASES, split_name
 from unirex.data.validate import (
     at,
@@ -269,6 +269,13 @@ def read_inputs(path: str | Path, *, columns: Columns | None = None) -> Iterator
     return _stream(path, Reading(columns, labelled=False, inputs=True))
 
 
+def input_records(
+    path: Path, rows: Iterable[PlacedRow], *, columns: Columns | None = None
+) -> Iterator[DatasetRecord]:
+    """The examples of some rows of a file to predict, as `read_inputs` reads all of them."""
+    return _stream(path, Reading(columns or Columns(), labelled=False, inputs=True), rows)
+
+
 def stream_inputs(
     stream: BinaryIO, *, name: str, columns: Columns | None = None
 ) -> Iterator[list[DatasetRecord]]:
@@ -284,12 +291,12 @@ def stream_inputs(
         yield records
 
 
-def _stream(path: Path, reading: Reading) -> Iterator[DatasetRecord]:
-    """The records of a dataset, or of inputs to predict, which have no splits."""
+def _stream(path: Path, reading: Reading, rows: Iterable[PlacedRow] | None = None) -> Iterator[DatasetRecord]:
+    """The records of a dataset, or of inputs to predict, which have no splits; of all rows, or of these."""
     columns, inputs = reading.columns, reading.inputs
     columns_vary = file_kind(path) in (".jsonl", ".ndjson", ".json")
     present: dict[str, None] = {}  # an ordered set of the columns seen
-    for number, (place, row) in enumerate(read_rows(path), 1):
+    for number, (place, row) in enumerate(read_rows(path) if rows is None else rows, 1):
         present.update(dict.fromkeys(row))
         if number == 1 and not columns_vary:
             check_columns(path, columns, present)

@@ -1,0 +1,153 @@
+"""A large synthetic corpus explained with a tiny random encoder: memory, the manifest, what a worker adds.
+
+    PYTHONPATH=tests python benchmarks/scale.py corpus --rows 1000000 [--workers 2] [--engine local]
+    PYTHONPATH=tests python benchmarks/scale.py workers --rows 32768
+
+`corpus` writes a file of short texts, explains it by the command line, watches the memory of its processes
+and adds the manifest up. `workers` explains the same file with one worker and with two, a thread each, by
+turns.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+TEXT = "a film films the is not good bad people and plot dull watch know"
+WORDS = TEXT.split()
+
+
+def write_corpus(path: Path, rows: int) -> None:
+    rng = random.Random(0)
+    with path.open("w") as file:
+        for number in range(rows):
+            text = " ".join(rng.choices(WORDS, k=rng.randint(2, 5)))
+            file.write(json.dumps({"id": str(number), "text": text}) + "\n")
+
+
+def save_system(folder: Path) -> None:
+    """One layer, 16 wide, with a second head that scores the words; nothing is trained."""
+    from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
+
+    import tiny
+    import unirex
+    from unirex.system import System
+
+    encoder = folder.parent / "encoder"
+    tokens = tiny.tokenizer("wordpiece")
+    size = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+    BertModel(BertConfig(vocab_size=len(tokens), **size)).save_pretrained(encoder)
+    tokens.save_pretrained(encoder)
+    model = tiny.build_model(encoder, extractor="shared-lm", max_length=32)
+    System(model, PreTrainedTokenizerFast.from_pretrained(encoder)).save_pretrained(folder)
+    assert unirex.load(folder).labels == ("neg", "pos")
+
+
+def processes_of(parent: int) -> list[int]:
+    """A process and all below it."""
+    found, below = [parent], {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        below.setdefault(int(fields[1]), []).append(int(stat.parent.name))
+    for process in found:
+        found += below.get(process, [])
+    return found
+
+
+def memory(process: int) -> int:
+    """Its resident memory in MB; 0 if it is gone."""
+    try:
+        return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") >> 20
+    except (OSError, IndexError):
+        return 0
+
+
+def explain(place: Path, out: Path, *options: str) -> tuple[float, list[tuple[int, int, int]]]:
+    """Seconds, and samples of (parts done, memory of the command, of its largest worker)."""
+    command = [sys.executable, "-m", "unirex.cli", "explain", str(place / "system"), "--threads", "1"]
+    command += ["--file", str(place / "corpus.jsonl"), "--out", str(out), *options]
+    begin, samples = time.monotonic(), []
+    with subprocess.Popen(command) as process:
+        while process.poll() is None:
+            first, *others = map(memory, processes_of(process.pid))
+            samples.append((len(list(out.glob("part-*"))), first, max(others, default=0)))
+            time.sleep(1.0)
+    assert process.returncode == 0
+    return time.monotonic() - begin, samples
+
+
+def check(out: Path, rows: int) -> dict:
+    """The manifest's totals, once every part is as it says."""
+    manifest = json.loads((out / "manifest.json").read_text())
+    lines = 0
+    for shard in manifest["shards"]:
+        part = out / shard["files"][0]
+        with part.open("rb") as file:
+            assert hashlib.file_digest(file, "sha256").hexdigest() == shard["sha256"]
+        with part.open("rb") as file:
+            count = sum(1 for _ in file)
+        assert count == shard["rows"] and part.stat().st_size == shard["bytes"]
+        lines += count
+    assert lines == manifest["totals"]["rows"] == manifest["totals"]["texts"] == rows
+    return manifest
+
+
+def corpus(place: Path, options: argparse.Namespace) -> None:
+    out = place / "out"
+    wanted = ["--engine", options.engine, "--workers", str(options.workers)]
+    seconds, samples = explain(place, out, *wanted)
+    manifest = check(out, options.rows)
+    totals = manifest["totals"]
+    print(f"{options.rows:,} rows, {totals['shards']} shards, {totals['bytes'] / 1e6:,.0f} MB, adds up")
+    print(f"{seconds:.0f} s, {1e3 * totals['cpu_seconds'] / options.rows:.3f} CPU ms a row")
+    for share in (0.1, 0.25, 0.5, 0.75, 1.0):
+        done = int(share * totals["shards"])
+        seen = next((sample for sample in samples if sample[0] >= done), samples[-1])
+        print(f"{share:.0%} of the parts: command {seen[1]} MB, largest worker {seen[2]} MB")
+
+
+def workers(place: Path, options: argparse.Namespace) -> None:
+    """Rows a second while shards run, of one worker and of two; processes start and load before."""
+    for turn in range(options.turns):
+        rates = {}
+        for number in (1, 2):
+            out = place / f"out-{turn}-{number}"
+            explain(place, out, "--engine", "local", "--workers", str(number), "--shard_rows", "2048")
+            shards = check(out, options.rows)["shards"]
+            by_process: dict[int, float] = {}
+            for shard in shards:
+                by_process[shard["process"]] = by_process.get(shard["process"], 0.0) + shard["seconds"]
+            rates[number] = options.rows / max(by_process.values())
+            cpu = 1e3 * sum(shard["cpu_seconds"] for shard in shards) / options.rows
+            print(f"{number} workers: {rates[number]:,.0f} rows/s, {cpu:.3f} CPU ms a row", flush=True)
+        print(f"two workers are {rates[2] / rates[1]:.2f} of one", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("what", choices=("corpus", "workers"))
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--engine", default="local")
+    parser.add_argument("--turns", type=int, default=3)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        save_system(place / "system")
+        write_corpus(place / "corpus.jsonl", options.rows)
+        (corpus if options.what == "corpus" else workers)(place, options)
+
+
+if __name__ == "__main__":
+    main()
