@@ -60,8 +60,11 @@ class Training:
         dropout: false switches it off, as the released code did by mistake (spec/known-errors.md#d-2).
         precision: of the computations; the trained system is always in single precision.
         accelerator: passed to Lightning.
-        devices: passed to Lightning.
-        strategy: passed to Lightning.
+        devices: processes on each node, one for each device; torchrun and Ray Train decide it themselves.
+        nodes: machines that train together; torchrun and Ray Train decide it themselves.
+        strategy: `ddp`: every process holds the whole model; `fsdp`: weights and optimiser state are divided
+            among them; `spawn`: as ddp, in fresh processes that are started and watched by this one (works in
+            notebooks); others are passed to Lightning.
     """
 
     epochs: int = 10  # spec/training.md#protocol
@@ -83,6 +86,7 @@ class Training:
     precision: Literal["32-true", "16-mixed", "bf16-mixed", "bf16-true", "64-true"] = "32-true"
     accelerator: str = "auto"
     devices: int | str = 1
+    nodes: int = 1
     strategy: str = "auto"
 
 
@@ -284,7 +288,7 @@ def check_values(config: Config) -> Config:
     if config.temperature <= 0:
         raise UserError(f"temperature {config.temperature}: must be above 0.")
     training = config.training
-    for name in ("epochs", "batch_size", "accumulate"):
+    for name in ("epochs", "batch_size", "accumulate", "nodes"):
         if getattr(training, name) < 1:
             raise UserError(f"training.{name} {getattr(training, name)}: must be at least 1.")
     if training.max_batches is not None and training.max_batches < 1:

@@ -26,8 +26,15 @@ from unirex.training.train import train
 
 DATA = planted((28, 4, 4))
 RATE, BATCH, WARMUP = 1e-2, 4, 0.5
-# Under two processes: how many batches are accumulated, and whether everything is run again to go backward.
-TOGETHER = {"slm-fp": (1, True), "aa-fp": (1, False), "dlm-fp": (2, True)}
+# Under two processes: the strategy, how many batches are accumulated, and whether everything is run again to go
+# backward. Sharded, `aa-fp` differentiates twice through gathered weights.
+TOGETHER = {
+    ("slm-fp", "ddp"): (1, True),
+    ("aa-fp", "ddp"): (1, False),
+    ("dlm-fp", "ddp"): (2, True),
+    ("slm-fp", "fsdp"): (2, True),
+    ("aa-fp", "fsdp"): (1, False),
+}
 PROMISED = 1e-5
 
 
@@ -117,9 +124,9 @@ def test_accumulated_batches_are_one_step(learner, tmp_path, method):
 def process(learner, folder):
     """One of two processes that train together; what it saw and ended with goes to a file."""
     rank = int(os.environ["LOCAL_RANK"])
-    together = {"devices": 2, "accelerator": "cpu", "strategy": "ddp"}
-    for method, (accumulate, cramped) in TOGETHER.items():
-        out = Path(folder) / method
+    for (method, strategy), (accumulate, cramped) in TOGETHER.items():
+        together = {"devices": 2, "accelerator": "cpu", "strategy": strategy}
+        out = Path(folder) / f"{method}-{strategy}"
         out.mkdir(exist_ok=True)
         with pytest.MonkeyPatch.context() as patch:
             if cramped:
@@ -162,11 +169,11 @@ def two_processes(learner, tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("method", TOGETHER)
-def test_two_processes_take_the_mean_of_their_gradients(learner, two_processes, method):
-    first, second = (torch.load(two_processes / method / f"{rank}.pt") for rank in (0, 1))
+@pytest.mark.parametrize(("method", "strategy"), TOGETHER)
+def test_two_processes_take_the_mean_of_their_gradients(learner, two_processes, method, strategy):
+    first, second = (torch.load(two_processes / f"{method}-{strategy}" / f"{rank}.pt") for rank in (0, 1))
     assert all(first["weights"][name].equal(second["weights"][name]) for name in first["weights"])
-    accumulate, rounds = TOGETHER[method][0], 4  # of 7 batches; the first of them comes twice
+    accumulate, rounds = TOGETHER[method, strategy][0], 4  # of 7 batches; the first of them comes twice
     assert len(first["seen"]) == len(second["seen"]) == rounds
     batches = [tensors for pair in zip(first["seen"], second["seen"], strict=True) for tensors in pair]
     assert_each_once(batches[:-1])

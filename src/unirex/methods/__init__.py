@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Mapping
 from contextlib import nullcontext
@@ -24,6 +23,7 @@ from unirex.methods.building import (
 from unirex.methods.catalogue import method_diff, method_names, method_settings
 from unirex.methods.presets import dataset_name, preset, preset_names
 from unirex.methods.resolving import chosen_preset, resolve
+from unirex.training.processes import is_first_process, processes
 
 if TYPE_CHECKING:
     from unirex.data.example import Splits
@@ -91,7 +91,7 @@ def fit(
         raise UserError(f"stages {stages}: is a file; give a folder.")
     if out is None and resume:
         raise UserError("resume needs the folder of the run: out=…")
-    if out is None and resolved.training.devices not in (1, "1"):
+    if out is None and processes(resolved.training).several:
         raise UserError("training on several devices needs a folder they share: out=…")
     from unirex.methods.stages import Stages  # loads torch, so after all that can be wrong
 
@@ -169,7 +169,3 @@ def _train(stages: Stages, data: Splits, config: Config, built: System | None = 
     check_devices(config)
     return import_module(f"unirex.methods.{module}").fit(stages, data, config)
 
-
-def is_first_process() -> bool:
-    """Whether this process writes files: under data parallelism every process runs the same script."""
-    return all(int(os.environ.get(name, 0)) == 0 for name in ("NODE_RANK", "LOCAL_RANK"))

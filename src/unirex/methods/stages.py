@@ -27,6 +27,7 @@ from unirex.methods.building import build_system
 from unirex.system import System, load
 from unirex.training.checkpoints import load_state, save_state
 from unirex.training.divergence import DivergedError
+from unirex.training.processes import processes
 from unirex.training.run_folder import Run, versions
 from unirex.training.train import Scores, train
 
@@ -41,6 +42,7 @@ ENCODER_FILES = (  # beside the weights, how the names of an encoder's files beg
     "spiece",
     "sentencepiece",
 )
+NEWER_HARDWARE = ("nodes",)  # of `Training`; not in the names of stages, which earlier versions made too
 COMMON = (  # settings that all stages of a run share
     "encoder",
     "pooling",
@@ -218,6 +220,8 @@ def stage_settings(config: Config) -> dict[str, Any]:
     default = Training()
     hardware = {name: getattr(default, name) for name in ("accelerator", "devices", "strategy")}
     settings = plain(replace(config, training=replace(config.training, **hardware)))
+    for name in NEWER_HARDWARE:
+        del settings["training"][name]
     return settings | {"encoder": encoder_digest(config.encoder)}
 
 
@@ -310,5 +314,5 @@ def read_scores(path: Path) -> Scores:
 
 def check_devices(config: Config) -> None:
     """Refuse several devices: stages are trained by one process."""
-    if config.training.devices not in (1, "1"):
+    if processes(config.training).several:
         raise UserError("this method trains in stages, on one device; set training.devices to 1.")

@@ -20,7 +20,7 @@ from unirex.data.example import Splits
 from unirex.errors import UserError, one_line
 from unirex.files import DRAFT, LOCK, SUMS, write_file
 
-HARDWARE = ("training.accelerator", "training.devices", "training.strategy")
+HARDWARE = ("training.accelerator", "training.devices", "training.nodes", "training.strategy")
 NOT_INSTALLED = "not installed"
 PACKAGES = ("unirex", "torch", "transformers", "tokenizers", "lightning", "numpy", "safetensors")
 WRITTEN = (  # by a run, removed with it; stages are named after their content and stay

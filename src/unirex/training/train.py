@@ -39,13 +39,14 @@ from unirex.training.divergence import DivergedError, StopIfDiverged
 from unirex.training.epochs import LAST, MONITOR, TERMS, Epochs, Patience
 from unirex.training.feedback import Feedback
 from unirex.training.optimizer import build_optimizer, linear_schedule
+from unirex.training.processes import FSDP, check_strategy, processes
+from unirex.training.sharding import ShardedStrategy
 
 LIGHTNING_LOGS = ("lightning.pytorch", "lightning.fabric", "lightning.pytorch.utilities.rank_zero")
 # How the exchange between processes fails when one of them is gone.
 LOST_PROCESS = re.compile(
     r"^Dist\w*Error|gloo|nccl|connection (reset|closed|refused)|broken pipe", re.IGNORECASE
 )
-OWN_PROCESSES = ("_spawn", "_fork", "_notebook")  # ends of strategies that copy this process
 Scores = Sequence[Sequence[NDArray[np.float32]]]  # for each example, one array per sequence
 
 
@@ -100,6 +101,7 @@ def train(
         train_loader, dev_loader = loader(shown["train"], batches, pad), loader(shown["dev"], order, pad)
         try:
             run(trainer, learner, train_loader, dev_loader, checkpoint)
+            epochs.finish(trainer)
         except DivergedError as error:
             if error.kept:
                 epochs.load_best()
@@ -138,18 +140,16 @@ def encode_parts(
 def build_trainer(config: Config, folder: Path, callbacks: list[Callback]) -> pl.Trainer:
     """The Lightning trainer for these settings."""
     training = config.training
-    if training.strategy.endswith(OWN_PROCESSES):
-        raise UserError(
-            f"training.strategy {training.strategy}: its processes would be copies of this one, which cannot "
-            "share a run; use ddp, which starts the command in every process."
-        )
+    check_strategy(training)
+    together = processes(training)
     # Without the task objective the dev score means nothing: all epochs are run, and the last is kept.
     patience = training.patience if config.objectives.task.weight else training.epochs
     stop = Patience(patience, config.objectives.warmup)
     options: dict[str, Any] = {
         "accelerator": training.accelerator,
-        "devices": training.devices,
-        "strategy": training.strategy,
+        "devices": together.each,
+        "num_nodes": together.nodes,
+        "strategy": ShardedStrategy() if training.strategy == FSDP else training.strategy,
         "precision": training.precision,
         "max_epochs": training.epochs,
         "limit_train_batches": training.max_batches,
