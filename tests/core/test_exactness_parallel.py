@@ -16,7 +16,7 @@ import naive
 import pytest
 import torch
 
-from planted import planted
+from planted import interrupt_at, planted
 from unirex.encoding.batch import Batch
 from unirex.methods import resolve
 from unirex.methods.building import build_system
@@ -26,8 +26,8 @@ from unirex.training.train import train
 
 DATA = planted((28, 4, 4))
 RATE, BATCH, WARMUP = 1e-2, 4, 0.5
-# Under two processes: the strategy, how many batches are accumulated, and whether everything is run again to go
-# backward. Sharded, `aa-fp` differentiates twice through gathered weights.
+# Under two processes: the strategy, how many batches are accumulated, and whether everything is run again to
+# go backward. Sharded, `aa-fp` differentiates twice through gathered weights.
 TOGETHER = {
     ("slm-fp", "ddp"): (1, True),
     ("aa-fp", "ddp"): (1, False),
@@ -48,7 +48,7 @@ def prepared(method, learner, **training):
     return system, config
 
 
-def fitted(method, learner, folder, **training):
+def fitted(method, learner, folder, *, resume=False, **training):
     """The weights after training and the batches that were seen, in their order."""
     system, config = prepared(method, learner, **training)
     forward, seen = RationaleModel.forward, []
@@ -59,7 +59,8 @@ def fitted(method, learner, folder, **training):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(RationaleModel, "forward", noted)
-        train(system.model, system.text_encoder, DATA, config, folder=Path(folder), progress=False)
+        how = {"folder": Path(folder), "progress": False, "resume": resume}
+        train(system.model, system.text_encoder, DATA, config, **how)
     return system.model.state_dict(), seen
 
 
@@ -133,6 +134,21 @@ def process(learner, folder):
                 patch.setattr("unirex.models.plan._limits", lambda *_: Limits(chunk=24, overhead=1, saved=0))
             found, seen = fitted(method, learner, out, accumulate=accumulate, **together)
         torch.save({"weights": found, "seen": seen}, out / f"{rank}.pt")
+    resumed(learner, Path(folder), rank)
+
+
+def resumed(learner, folder, rank):
+    """Sharded: two epochs at once, and with an interruption in the second."""
+    ends = {}
+    together = {"devices": 2, "accelerator": "cpu", "strategy": "fsdp", "epochs": 2, "clip": 1.0}
+    for name in ("whole", "cut"):
+        (folder / name).mkdir(exist_ok=True)
+        if name == "cut":
+            with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
+                interrupt_at(patch, 6)  # epochs of 4 steps
+                fitted("slm-fp", learner, folder / name, **together)
+        ends[name] = fitted("slm-fp", learner, folder / name, resume=name == "cut", **together)[0]
+    torch.save(ends, folder / f"resumed-{rank}.pt")
 
 
 @pytest.fixture(scope="module")
@@ -180,3 +196,9 @@ def test_two_processes_take_the_mean_of_their_gradients(learner, two_processes, 
     per_step = 2 * accumulate
     steps = [(batches[start : start + per_step], 1 / per_step) for start in range(0, len(batches), per_step)]
     assert_same(first["weights"], *naively_fitted(method, learner, steps))
+
+
+def test_a_sharded_run_is_resumed_to_the_same_weights(two_processes):
+    for rank in (0, 1):
+        ends = torch.load(two_processes / f"resumed-{rank}.pt")
+        assert all(ends["cut"][name].equal(ends["whole"][name]) for name in ends["whole"])

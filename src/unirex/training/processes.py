@@ -49,7 +49,9 @@ def processes(training: Training) -> Processes:
         return asked
     for name, given, found in (("devices", asked.each, started.each), ("nodes", asked.nodes, started.nodes)):
         if given not in (1, "1", "auto") and str(given) != str(found):
-            raise UserError(f"training.{name} {given}: the launcher has started {found}; leave the setting out.")
+            raise UserError(
+                f"training.{name} {given}: the launcher has started {found}; leave the setting out."
+            )
     return started
 
 
@@ -79,5 +81,7 @@ def spawned_devices(training: Training) -> int:
     """How many processes `spawn` starts."""
     number = str(training.devices)
     if not number.isdecimal() or int(number) < 1:
-        raise UserError(f"training.devices {training.devices}: with strategy spawn give a number of processes.")
+        raise UserError(
+            f"training.devices {training.devices}: with strategy spawn give a number of processes."
+        )
     return int(number)

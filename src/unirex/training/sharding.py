@@ -57,7 +57,7 @@ class ShardedStrategy(DDPStrategy):
 def whole_state(state: Any) -> Any:
     """A nested structure with every divided tensor whole; all processes must ask together."""
     if isinstance(state, DTensor):
-        return state.detach().full_tensor()
+        return state.full_tensor().detach()
     if isinstance(state, Mapping):
         return {key: whole_state(value) for key, value in state.items()}
     if isinstance(state, list | tuple):

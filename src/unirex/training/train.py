@@ -31,7 +31,7 @@ from unirex.encoding.packed import Encodings, WithScores, encode_all
 from unirex.errors import UserError, one_line
 from unirex.files import write_file
 from unirex.metrics import performance
-from unirex.modeling import RationaleModel
+from unirex.modeling import Draws, RationaleModel
 from unirex.models.encoders import encoder_source, use_flash_attention
 from unirex.perturb import drops_exactly
 from unirex.training.checkpoints import PlainCheckpoints
@@ -238,6 +238,15 @@ class Learner(pl.LightningModule):
             self.model.task.eval()  # trained before, as in L2E: no dropout
         steps = int(self.trainer.estimated_stepping_batches)
         self.model.trained_steps, self.model.progress = self.global_step, self.global_step / max(steps, 1)
+        self.model.draws = self._draws(batch_idx)
+
+    def _draws(self, batch: int) -> Draws:
+        """Of several processes: from one order for each batch, which a resumed run finds again."""
+        if self.trainer.world_size == 1:
+            return Draws()
+        seed = (self.settings.seed * 1_000_003 + self.current_epoch) * 1_000_003 + batch
+        generator = torch.Generator().manual_seed(seed % (1 << 63))
+        return Draws(self.global_rank, generator)
 
     def training_step(self, batch: dict[str, Tensor], batch_idx: int) -> dict[str, Any]:  # noqa: D102
         output = self.model(**batch)
