@@ -1,4 +1,4 @@
-"""Trainings in several processes: fresh ones, one killed, resumed by another number; budgets drawn in turns."""
+"""Trainings in several processes: fresh ones, one killed, resumed by another number; budgets in turns."""
 
 import signal
 import subprocess
@@ -85,7 +85,7 @@ def test_a_launcher_decides_how_many_there_are(monkeypatch):
         monkeypatch.setenv(name, value)
     assert processes(asked) == processes(unirex.config.Training()) == Processes(2, nodes=2)
     assert not is_first_process()  # the first of its node, the third of all
-    with pytest.raises(UserError, match="training.devices 3: the launcher has started 2"):
+    with pytest.raises(UserError, match=r"training\.devices 3: the launcher has started 2"):
         processes(unirex.config.Training(devices=3))
     monkeypatch.setenv("RANK", "0")
     assert is_first_process()

@@ -127,6 +127,9 @@ def _planned(study: Study, planned: Sequence[CellPlan], workers: int) -> str:
         )
     left = [item.seconds for item in planned if item.state != "done"]
     lines.append(f"  about {_time(left, workers)} with {workers} worker{'s' if workers > 1 else ''} here")
+    peaks = [item.peak for item in planned if item.peak is not None and item.state != "done"]
+    if peaks:
+        lines.append(f"  the largest training holds about {max(peaks) / 1e9:.1f} GB of memory")
     longest = sorted(planned, key=lambda item: -(item.seconds or 0))[:3]
     lines += [f"  longest: {item.cell.name}, {_time([item.seconds])}" for item in longest if item.seconds]
     return "\n".join(lines)

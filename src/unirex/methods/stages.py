@@ -42,7 +42,10 @@ ENCODER_FILES = (  # beside the weights, how the names of an encoder's files beg
     "spiece",
     "sentencepiece",
 )
-NEWER_HARDWARE = ("nodes",)  # of `Training`; not in the names of stages, which earlier versions made too
+NEWER_HARDWARE = (
+    "nodes",
+    "activation_checkpointing",
+)  # of `Training`; not in the names of stages, which earlier versions made too
 COMMON = (  # settings that all stages of a run share
     "encoder",
     "pooling",

@@ -15,7 +15,7 @@ import torch
 from lightning.pytorch.strategies import DDPStrategy
 from torch import Tensor, nn
 from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.fsdp import fully_shard, register_fsdp_forward_method
+from torch.distributed.fsdp import FSDPModule, fully_shard, register_fsdp_forward_method
 from torch.distributed.tensor import DTensor, distribute_tensor
 from torch.optim import Optimizer
 
@@ -37,6 +37,12 @@ class ShardedStrategy(DDPStrategy):
         fully_shard(learner, mesh=init_device_mesh(self.root_device.type, (self.world_size,)))
         for name in STEPS:
             register_fsdp_forward_method(learner, name)
+
+    def teardown(self) -> None:
+        """Let go of the whole weights first, if a step was interrupted."""
+        if isinstance(self.lightning_module, FSDPModule):
+            self.lightning_module.reshard()
+        super().teardown()
 
     def lightning_module_state_dict(self) -> dict[str, Any]:
         """The whole weights, in every process."""

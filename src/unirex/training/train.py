@@ -20,6 +20,7 @@ from lightning.pytorch.utilities.exceptions import MisconfigurationException
 from numpy.typing import NDArray
 from torch import Tensor
 from torch.utils.data import DataLoader
+from transformers import PreTrainedModel
 
 from unirex.config import Config
 from unirex.data.example import AnswerNumbers, Example, Splits
@@ -83,7 +84,11 @@ def train(
     order = list(by_length(parts["dev"].lengths.tolist(), 2 * training.batch_size, tokens=TOKENS))
     metric = data.info.metric if training.metric == "auto" else training.metric
     epochs = Epochs(model, folder, config, batches)
-    feedback = [Feedback(epochs, config, data, metric)] if progress else []
+    feedback = (
+        [Feedback(epochs, config, data, metric, longest=int(parts["train"].lengths.max()))]
+        if progress
+        else []
+    )
     rate = training.learning_rate or encoder_source(config.encoder).learning_rate
     trainer = build_trainer(config, folder, [StopIfDiverged(epochs, rate), epochs, *feedback])
     batches.rank, batches.world_size = trainer.global_rank, trainer.world_size
@@ -95,6 +100,7 @@ def train(
     # Probe now, in full precision: `fit` may convert the weights, and the answer is kept.
     drops_exactly(model.task.encoder, 0)
     use_flash_attention(model.task.encoder, training.precision)
+    checkpoint_activations(model, training.activation_checkpointing)
     with quiet_lightning():
         scored = {name: WithScores(parts[name], scores) for name, scores in (given or {}).items()}
         shown: Mapping[str, Encodings | WithScores] = {**parts, **scored}
@@ -107,9 +113,21 @@ def train(
                 epochs.load_best()
             raise
         finally:
-            # Both may have been switched for training.
+            # All of these may have been switched for training.
+            checkpoint_activations(model, False)
             model.task.encoder.set_attn_implementation(attention)
             model.float().eval()
+
+
+def checkpoint_activations(model: RationaleModel, wanted: bool) -> None:
+    """Switch the encoders to keep only the inputs of their layers for the backward pass, or back."""
+    for part in model.modules():
+        if isinstance(part, PreTrainedModel) and part is not model and part.supports_gradient_checkpointing:
+            if wanted:
+                # Reentrant ones would not see gradients taken inside the forward pass.
+                part.gradient_checkpointing_enable({"use_reentrant": False})
+            elif part.is_gradient_checkpointing:
+                part.gradient_checkpointing_disable()
 
 
 def gold_pool(examples: Sequence[Example], config: Config) -> GoldPool | None:
