@@ -30,7 +30,7 @@ LINE = (
     ("paper", "report"),
     ("evaluation",),
     ("eraser", "comparison", "overview"),
-    ("demo", "bench", "experiments", "user_study", "serve"),
+    ("demo", "doctor", "bench", "experiments", "user_study", "serve"),
     ("cli",),
 )
 RANK = {name: rank for rank, names in enumerate(LINE) for name in names}

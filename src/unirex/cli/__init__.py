@@ -38,6 +38,7 @@ COMMANDS = {
         "experiment": "Run whole studies: methods × settings × datasets × seeds, with their report.",
         "serve": "Answer over HTTP: labels, reasons, health, metrics.",
         "study": "Ask people: forward simulation and rating of rationales, with their report.",
+        "doctor": "Look at this machine: versions, extras, devices, folders, a run.",
         "bench": "Measure what training, evaluation and explaining cost.",
     }.items()
 }

@@ -104,7 +104,9 @@ def train(
     with quiet_lightning():
         scored = {name: WithScores(parts[name], scores) for name, scores in (given or {}).items()}
         shown: Mapping[str, Encodings | WithScores] = {**parts, **scored}
-        train_loader, dev_loader = loader(shown["train"], batches, pad), loader(shown["dev"], order, pad)
+        pinned = trainer.strategy.root_device.type == "cuda"
+        train_loader = loader(shown["train"], batches, pad, pinned=pinned)
+        dev_loader = loader(shown["dev"], order, pad, pinned=pinned)
         try:
             run(trainer, learner, train_loader, dev_loader, checkpoint)
             epochs.finish(trainer)
@@ -191,12 +193,15 @@ def build_trainer(config: Config, folder: Path, callbacks: list[Callback]) -> pl
             raise UserError(f"training: {one_line(error)}") from error
 
 
-def loader(encodings: Encodings | WithScores, batches: Any, pad_token_id: int) -> DataLoader[Any]:
-    """Batches as dictionaries of tensors."""
+def loader(
+    encodings: Encodings | WithScores, batches: Any, pad_token_id: int, *, pinned: bool = False
+) -> DataLoader[Any]:
+    """Batches as dictionaries of tensors; `pinned` ones are copied to a GPU while it computes."""
     return DataLoader(
         encodings,  # type: ignore[arg-type]
         batch_sampler=batches,
         collate_fn=lambda items: collate(items, pad_token_id).tensors(),
+        pin_memory=pinned,  # Lightning then copies without waiting
         generator=torch.Generator(),  # its own, as making an iterator draws from the global one otherwise
     )
 
