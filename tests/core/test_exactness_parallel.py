@@ -177,7 +177,7 @@ def two_processes(learner, tmp_path_factory):
         for rank in ("0", "1")
     ]
     try:
-        said = [one.communicate(timeout=240)[0] for one in started]
+        said = [one.communicate(timeout=600)[0] for one in started]
     finally:
         for one in started:
             one.kill()

@@ -15,7 +15,7 @@ import torch
 from lightning.pytorch.strategies import DDPStrategy
 from torch import Tensor, nn
 from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.fsdp import FSDPModule, fully_shard, register_fsdp_forward_method
+from torch.distributed.fsdp import fully_shard, register_fsdp_forward_method
 from torch.distributed.tensor import DTensor, distribute_tensor
 from torch.optim import Optimizer
 
@@ -39,10 +39,10 @@ class ShardedStrategy(DDPStrategy):
             register_fsdp_forward_method(learner, name)
 
     def teardown(self) -> None:
-        """Let go of the whole weights first, if a step was interrupted."""
-        if isinstance(self.lightning_module, FSDPModule):
-            self.lightning_module.reshard()
+        """End without moving the divided learner to the CPU, which fails if a step was interrupted."""
+        learner, self._lightning_module = self._lightning_module, None
         super().teardown()
+        self._lightning_module = learner
 
     def lightning_module_state_dict(self) -> dict[str, Any]:
         """The whole weights, in every process."""
@@ -82,9 +82,12 @@ def divide_like(parameter: Tensor, state: dict[str, Any]) -> None:
 
 def make_whole(module: nn.Module) -> None:
     """Replace divided weights by whole ones without values, to be loaded; no process needs another for it."""
+    divided = any(isinstance(parameter, DTensor) for parameter in module.parameters())
     for part in module.modules():
         for name, parameter in list(part.named_parameters(recurse=False)):
             if isinstance(parameter, DTensor):
                 empty = torch.empty(parameter.shape, dtype=parameter.dtype, device=parameter.device)
                 part.register_parameter(name, nn.Parameter(empty, parameter.requires_grad))
                 part._load_state_dict_post_hooks.clear()  # those of `fully_shard`, which expect a part
+    if divided:
+        module.cpu()  # as a trainer leaves a module that is not divided
