@@ -30,7 +30,7 @@ LINE = (
     ("paper", "report"),
     ("evaluation",),
     ("eraser", "comparison", "overview"),
-    ("demo", "bench", "experiments", "user_study", "annotate", "serve", "scale"),
+    ("demo", "doctor", "bench", "experiments", "user_study", "annotate", "serve", "scale"),
     ("cli",),
 )
 RANK = {name: rank for rank, names in enumerate(LINE) for name in names}

@@ -59,9 +59,14 @@ class Training:
         optimizer: `adamw`, or `unirex` as the released code (beta2 .98, no bias correction).
         dropout: false switches it off, as the released code did by mistake (spec/known-errors.md#d-2).
         precision: of the computations; the trained system is always in single precision.
+        activation_checkpointing: keep only the input of every layer for the backward pass and compute the
+            rest again: less memory, more time (docs/scale.md#memory).
         accelerator: passed to Lightning.
-        devices: passed to Lightning.
-        strategy: passed to Lightning.
+        devices: processes on each node, one for each device; torchrun and Ray Train decide it themselves.
+        nodes: machines that train together; torchrun and Ray Train decide it themselves.
+        strategy: `ddp`: every process holds the whole model; `fsdp`: weights and optimiser state are divided
+            among them; `spawn`: as ddp, in fresh processes that are started and watched by this one (works in
+            notebooks); others are passed to Lightning.
     """
 
     epochs: int = 10  # spec/training.md#protocol
@@ -81,8 +86,10 @@ class Training:
     optimizer: Literal["adamw", "unirex"] = "adamw"
     dropout: bool = True
     precision: Literal["32-true", "16-mixed", "bf16-mixed", "bf16-true", "64-true"] = "32-true"
+    activation_checkpointing: bool = False
     accelerator: str = "auto"
     devices: int | str = 1
+    nodes: int = 1
     strategy: str = "auto"
 
 
@@ -284,7 +291,7 @@ def check_values(config: Config) -> Config:
     if config.temperature <= 0:
         raise UserError(f"temperature {config.temperature}: must be above 0.")
     training = config.training
-    for name in ("epochs", "batch_size", "accumulate"):
+    for name in ("epochs", "batch_size", "accumulate", "nodes"):
         if getattr(training, name) < 1:
             raise UserError(f"training.{name} {getattr(training, name)}: must be at least 1.")
     if training.max_batches is not None and training.max_batches < 1:
@@ -295,6 +302,11 @@ def check_values(config: Config) -> Config:
         raise UserError(f"training.learning_rate {training.learning_rate}: must be above 0.")
     if training.head_rate <= 0:
         raise UserError(f"training.head_rate {training.head_rate}: must be above 0.")
+    if training.activation_checkpointing and not training.dropout:
+        raise UserError(
+            "training.activation_checkpointing: transformers does it in training mode only, which "
+            "training.dropout false leaves; use one of them."
+        )
     for name, objective in config.objectives.active():
         warmup = getattr(objective, "warmup", 0.0)
         if not 0 <= warmup <= 1:

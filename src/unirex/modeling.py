@@ -103,6 +103,18 @@ class RationaleOutput(ModelOutput):
     losses: dict[str, Tensor] | None = None
 
 
+@dataclass(frozen=True)
+class Draws:
+    """How sampled budgets are drawn: alone, or in turns from an order that several processes share.
+
+    Each process's budgets are uniform, so the mean of the gradients has the same expectation; as they differ
+    from those of the other processes of the step, it varies less than with independent draws.
+    """
+
+    rank: int = 0
+    generator: torch.Generator | None = None  # in the same state in all processes; None: the global one
+
+
 class RationaleModel(PreTrainedModel):
     """A text classifier with its rationale extractor.
 
@@ -131,6 +143,7 @@ class RationaleModel(PreTrainedModel):
         self.extractor = build_extractor(config.extractor, config.encoder, config.extractor_options)
         self.objectives = config.built_objectives()
         self.progress, self.trained_steps = 1.0, 0  # of a training: its share that is done, its steps
+        self.draws = Draws()
         self.post_init()
 
     @classmethod
@@ -271,7 +284,9 @@ class RationaleModel(PreTrainedModel):
         budgets, count = self.config.training_budgets or self.config.budgets, self.config.budgets_per_step
         if not torch.is_grad_enabled() or count is None or count >= len(budgets):
             return budgets
-        return [budgets[index] for index in torch.randperm(len(budgets))[:count].tolist()]
+        order = torch.randperm(len(budgets), generator=self.draws.generator).tolist()
+        first = self.draws.rank * count
+        return [budgets[order[index % len(order)]] for index in range(first, first + count)]
 
     def _class_weights(self) -> Tensor | None:
         weights = self.config.class_weights

@@ -146,13 +146,23 @@ def test_a_resumed_run_draws_the_same():
 
 
 def test_batches_are_numbered_across_processes():
-    """So a run's draws depend on the seed, the epoch and the number, not on how many processes there are."""
-    one = list(GoldBatches(some_lengths(110), 8, range(20), 2))
-    two = [
-        list(GoldBatches(some_lengths(110), 8, range(20), 2, rank=rank, world_size=2)) for rank in range(2)
-    ]
+    """So the others of a batch depend on the seed, the epoch and its number, not on how many processes."""
+    one = parts(GoldBatches(some_lengths(110), 8, range(20), 2))
+    two = epoch_of(2, some_lengths(110), 8, range(20), 2)
     mixed = [batch for step in zip(*two, strict=True) for batch in step]
-    assert mixed[: len(one)] == one and len(mixed) - len(one) == 1
+    assert [others for _, others in mixed[: len(one)]] == [others for _, others in one]
+    assert len(mixed) - len(one) == 1
+
+
+@given(st.integers(2, 5), st.integers(1, 60), st.integers(0, 3))
+def test_a_step_of_several_processes_repeats_no_gold(world, gold, epoch):
+    """Of b_gold = 4: as long as there are 4 for each process; inside a batch never, if there are 4."""
+    shares = epoch_of(world, some_lengths(gold + 50), 8, range(gold), 2, epoch=epoch)
+    for step in zip(*shares, strict=True):
+        drawn = [number for batch, _ in step for number in batch]
+        assert len(drawn) == 4 * world
+        if gold >= 4 * world:
+            assert len(set(drawn)) == 4 * world
 
 
 def test_processes_and_batches_draw_apart():

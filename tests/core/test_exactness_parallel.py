@@ -16,7 +16,7 @@ import naive
 import pytest
 import torch
 
-from planted import planted
+from planted import interrupt_at, planted
 from unirex.encoding.batch import Batch
 from unirex.methods import resolve
 from unirex.methods.building import build_system
@@ -26,8 +26,15 @@ from unirex.training.train import train
 
 DATA = planted((28, 4, 4))
 RATE, BATCH, WARMUP = 1e-2, 4, 0.5
-# Under two processes: how many batches are accumulated, and whether everything is run again to go backward.
-TOGETHER = {"slm-fp": (1, True), "aa-fp": (1, False), "dlm-fp": (2, True)}
+# Under two processes: the strategy, how many batches are accumulated, and whether everything is run again to
+# go backward. Sharded, `aa-fp` differentiates twice through gathered weights.
+TOGETHER = {
+    ("slm-fp", "ddp"): (1, True),
+    ("aa-fp", "ddp"): (1, False),
+    ("dlm-fp", "ddp"): (2, True),
+    ("slm-fp", "fsdp"): (2, True),
+    ("aa-fp", "fsdp"): (1, False),
+}
 PROMISED = 1e-5
 
 
@@ -41,7 +48,7 @@ def prepared(method, learner, **training):
     return system, config
 
 
-def fitted(method, learner, folder, **training):
+def fitted(method, learner, folder, *, resume=False, **training):
     """The weights after training and the batches that were seen, in their order."""
     system, config = prepared(method, learner, **training)
     forward, seen = RationaleModel.forward, []
@@ -52,7 +59,8 @@ def fitted(method, learner, folder, **training):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(RationaleModel, "forward", noted)
-        train(system.model, system.text_encoder, DATA, config, folder=Path(folder), progress=False)
+        how = {"folder": Path(folder), "progress": False, "resume": resume}
+        train(system.model, system.text_encoder, DATA, config, **how)
     return system.model.state_dict(), seen
 
 
@@ -117,15 +125,30 @@ def test_accumulated_batches_are_one_step(learner, tmp_path, method):
 def process(learner, folder):
     """One of two processes that train together; what it saw and ended with goes to a file."""
     rank = int(os.environ["LOCAL_RANK"])
-    together = {"devices": 2, "accelerator": "cpu", "strategy": "ddp"}
-    for method, (accumulate, cramped) in TOGETHER.items():
-        out = Path(folder) / method
+    for (method, strategy), (accumulate, cramped) in TOGETHER.items():
+        together = {"devices": 2, "accelerator": "cpu", "strategy": strategy}
+        out = Path(folder) / f"{method}-{strategy}"
         out.mkdir(exist_ok=True)
         with pytest.MonkeyPatch.context() as patch:
             if cramped:
                 patch.setattr("unirex.models.plan._limits", lambda *_: Limits(chunk=24, overhead=1, saved=0))
             found, seen = fitted(method, learner, out, accumulate=accumulate, **together)
         torch.save({"weights": found, "seen": seen}, out / f"{rank}.pt")
+    resumed(learner, Path(folder), rank)
+
+
+def resumed(learner, folder, rank):
+    """Sharded: two epochs at once, and with an interruption in the second."""
+    ends = {}
+    together = {"devices": 2, "accelerator": "cpu", "strategy": "fsdp", "epochs": 2, "clip": 1.0}
+    for name in ("whole", "cut"):
+        (folder / name).mkdir(exist_ok=True)
+        if name == "cut":
+            with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
+                interrupt_at(patch, 6)  # epochs of 4 steps
+                fitted("slm-fp", learner, folder / name, **together)
+        ends[name] = fitted("slm-fp", learner, folder / name, resume=name == "cut", **together)[0]
+    torch.save(ends, folder / f"resumed-{rank}.pt")
 
 
 @pytest.fixture(scope="module")
@@ -154,7 +177,7 @@ def two_processes(learner, tmp_path_factory):
         for rank in ("0", "1")
     ]
     try:
-        said = [one.communicate(timeout=240)[0] for one in started]
+        said = [one.communicate(timeout=600)[0] for one in started]
     finally:
         for one in started:
             one.kill()
@@ -162,14 +185,20 @@ def two_processes(learner, tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("method", TOGETHER)
-def test_two_processes_take_the_mean_of_their_gradients(learner, two_processes, method):
-    first, second = (torch.load(two_processes / method / f"{rank}.pt") for rank in (0, 1))
+@pytest.mark.parametrize(("method", "strategy"), TOGETHER)
+def test_two_processes_take_the_mean_of_their_gradients(learner, two_processes, method, strategy):
+    first, second = (torch.load(two_processes / f"{method}-{strategy}" / f"{rank}.pt") for rank in (0, 1))
     assert all(first["weights"][name].equal(second["weights"][name]) for name in first["weights"])
-    accumulate, rounds = TOGETHER[method][0], 4  # of 7 batches; the first of them comes twice
+    accumulate, rounds = TOGETHER[method, strategy][0], 4  # of 7 batches; the first of them comes twice
     assert len(first["seen"]) == len(second["seen"]) == rounds
     batches = [tensors for pair in zip(first["seen"], second["seen"], strict=True) for tensors in pair]
     assert_each_once(batches[:-1])
     per_step = 2 * accumulate
     steps = [(batches[start : start + per_step], 1 / per_step) for start in range(0, len(batches), per_step)]
     assert_same(first["weights"], *naively_fitted(method, learner, steps))
+
+
+def test_a_sharded_run_is_resumed_to_the_same_weights(two_processes):
+    for rank in (0, 1):
+        ends = torch.load(two_processes / f"resumed-{rank}.pt")
+        assert all(ends["cut"][name].equal(ends["whole"][name]) for name in ends["whole"])

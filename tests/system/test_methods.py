@@ -259,7 +259,7 @@ def test_plausibility_without_gold_is_refused_before_training(learner):
         ("slm-fp", {"extractor_options": {"dropout": 0.1}}, "MLP heads"),
         ("vanilla", {"max_length": 4000}, "max_length 4000"),
         ("vanilla", {"training": {"precision": "foo"}}, "training.precision foo"),
-        ("vanilla", {"training": {"strategy": "ddp_spawn"}}, "ddp_spawn: .* use ddp"),
+        ("vanilla", {"training": {"strategy": "ddp_spawn"}}, "ddp_spawn: .* use spawn"),
         ("vanilla", {"training": {"learning_rate": -1}}, "learning_rate -1"),
         ("vanilla", {"training": {"devices": 2, "accelerator": "cpu"}}, "needs a folder"),
         ("vanilla", {"predict_from": "rationale"}, "explains a prediction"),

@@ -248,10 +248,12 @@ def test_training_says_what_it_does_how_its_epochs_went_and_why_it_ended(learner
     tried = settings(learner, epochs=3, patience=1, learning_rate=1e-9) | {"progress": True}
     unirex.fit("vanilla", DATA, **tried)
     plan, *epochs, end = [line for line in capsys.readouterr().err.splitlines() if " steps, " not in line][:4]
-    assert plan == (
+    said, _, memory = plan.rpartition("; about ")
+    assert said == (
         "training on 48 texts: 9 steps in 3 epochs; "
         "it ends early if dev accuracy (16 texts) is no better for 1 epoch"
     )
+    assert re.fullmatch(r"\d+\.\d GB of memory", memory)
     assert [line.partition(" dev")[0] for line in epochs] == ["epoch 1/3:", "epoch 2/3:"]
     score = epochs[1].split()[3]
     assert end == (

@@ -39,6 +39,7 @@ COMMANDS = {
         "serve": "Answer over HTTP: labels, reasons, health, metrics.",
         "study": "Ask people: forward simulation and rating of rationales, with their report.",
         "annotate": "Let people mark the reasons in texts: the page, export, status, retrain.",
+        "doctor": "Look at this machine: versions, extras, devices, folders, a run.",
         "bench": "Measure what training, evaluation and explaining cost.",
     }.items()
 }

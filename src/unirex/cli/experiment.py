@@ -130,6 +130,9 @@ def _planned(study: Study, planned: Sequence[CellPlan], workers: int) -> str:
     left = [item for item in planned if item.state != "done"]
     whole = _time(left, "  about ", workers=workers)
     lines += [f"{whole} with {count(workers, 'worker')} here"] if whole else ["  time not known here"]
+    peaks = [item.peak for item in left if item.peak is not None]
+    if peaks:
+        lines.append(f"  the largest training holds about {max(peaks) / 1e9:.1f} GB of memory")
     longest = sorted(left, key=lambda item: -(item.seconds or 0))[:3]
     lines += [f"  longest: {item.cell.work} {item.cell.name}{_time([item], ', ')}" for item in longest]
     return "\n".join(lines)

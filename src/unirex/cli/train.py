@@ -59,7 +59,8 @@ def _deciding_settings(method: str, given: Mapping[str, Any], arguments: Sequenc
 
 def run(options: Namespace) -> int:
     """Train a system and keep the run in `--out`."""
-    from unirex.methods import fit, is_first_process
+    from unirex.methods import fit
+    from unirex.training.processes import is_first_process
 
     inputs.use_threads(options.threads)
     for name, example in (("data", "reviews.jsonl"), ("out", "runs/mine")):

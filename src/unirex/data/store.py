@@ -55,7 +55,7 @@ def cached(build: Callable[[], Splits], *, sources: Sequence[Path], settings: Ma
     # A file changed while it was read, or code while it ran, would be stored under the wrong key.
     if sum(map(len, splits.values())) < SMALLEST or key != _key(sources, settings):
         return splits
-    added = add_entry(entry, lambda draft: _write_entry(draft, splits))
+    added = add_entry(entry, lambda draft: write_splits(draft, splits))
     # From the entry if possible, so that the memory of the parsed examples is freed.
     return (_open_entry(entry) if added else None) or splits
 
@@ -99,7 +99,8 @@ def _to_json(value: object) -> object:
     raise TypeError(f"{value!r} cannot be part of a key: it has no lasting name")
 
 
-def _write_entry(folder: Path, splits: Splits) -> None:
+def write_splits(folder: Path, splits: Splits) -> None:
+    """Write the examples of all splits, and what is known of them, into an existing folder."""
     for split, examples in splits.items():
         write_examples(folder / f"{split}.arrow", examples)
     about = {"info": asdict(splits.info), "digest": fingerprint(splits), "splits": list(splits)}
@@ -111,12 +112,17 @@ def _open_entry(entry: Path) -> Splits | None:
     if not is_intact(entry):
         return None
     try:
-        saved = json.loads((entry / "info.json").read_text("utf-8"))
-        info = DatasetInfo(**{name: _to_tuples(value) for name, value in saved["info"].items()})
-        parts = {split: read_examples(entry / f"{split}.arrow") for split in saved["splits"]}
-        return Splits(info, parts, digest=saved["digest"])
+        return read_splits(entry)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
+
+
+def read_splits(folder: Path) -> Splits:
+    """What `write_splits` wrote, mapped from disk."""
+    saved = json.loads((folder / "info.json").read_text("utf-8"))
+    info = DatasetInfo(**{name: _to_tuples(value) for name, value in saved["info"].items()})
+    parts = {split: read_examples(folder / f"{split}.arrow") for split in saved["splits"]}
+    return Splits(info, parts, digest=saved["digest"])
 
 
 def _to_tuples(value: Any) -> Any:

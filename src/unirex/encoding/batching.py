@@ -82,7 +82,8 @@ class GoldBatches:
     replacement inside a batch (with it if there are fewer than b_gold), anew for each batch. The others fill
     the rest, in batches of similar length, each exactly once an epoch; so an epoch has
     N_others / (b - b_gold) batches, and a short one lacks only others. The draws of a batch depend on the
-    seed, the epoch and its number in the epoch: processes draw different examples, a resumed run the same.
+    seed, the epoch and its number in the epoch: a resumed run draws the same. The batches that several
+    processes take in one step share no example with gold, if there are enough for all of them.
 
     Several processes take the batches in turn. Where they do not come out even, the missing ones of the last
     round hold their b_gold draws and no others: all processes take equally many steps, yet no example without
@@ -131,6 +132,11 @@ class GoldBatches:
         return [[self.others[index] for index in batch] for batch in batches.whole_epoch()]
 
     def _draw(self, epoch: int, number: int) -> list[int]:
+        step, place = divmod(number, self.world_size)
+        if 1 < self.world_size <= len(self.gold) // self.share:
+            rng = random.Random(f"gold-{self.seed}-{epoch}-{step}-of-{self.world_size}")
+            drawn = rng.sample(self.gold, self.share * self.world_size)
+            return drawn[place * self.share : (place + 1) * self.share]
         rng = random.Random(f"gold-{self.seed}-{epoch}-{number}")
         if len(self.gold) < self.share:
             return rng.choices(self.gold, k=self.share)

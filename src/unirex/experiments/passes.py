@@ -13,12 +13,8 @@ from typing import Any
 from unirex.config import Config, build_config
 from unirex.errors import UserError
 from unirex.experiments.cells import Cell, Data
+from unirex.training.cost import ATTRIBUTION, ATTRIBUTIONS, FORWARD, POINTS, passes_per_text
 
-STEPS = 3  # points of Integrated Gradients, if nothing else is said
-ATTRIBUTION = 2 / 3  # of a training pass: forward and backward, but no gradients of weights
-FORWARD = 1 / 3  # of a training pass
-ATTRIBUTIONS = ("integrated-gradients", "gradient", "input-x-gradient", "deeplift")
-SECOND_ENCODER = ("dual-lm", "bucket-tagger", "a2r", "hard-kuma")
 TIMED = 3  # batches timed
 TEXTS = 32  # in each
 WORTH_TIMING = 20_000  # passes; fewer are done before an estimate is of use
@@ -64,31 +60,15 @@ def paces(cells: Sequence[Cell], store: Path, work: Mapping[str, Work], *, threa
         return found
     first = work[cells[0].key]
     with threads_used(threads):
-        seconds = pass_seconds(first.config, first.data)
-    return {} if seconds is None else {cell.work: seconds for cell in cells}
+        timed = sample(first.config, first.data)
+    return {} if timed is None else {cell.work: timed.seconds for cell in cells}
 
 
 def training_passes(config: Config, texts: int) -> float:
-    """Passes over texts of a training, were it to take all its epochs.
-
-    Rationale and rest of a text are together as long as the text, so that a budget costs one pass.
-    """
-    training, objectives = config.training, config.objectives
+    """Passes over texts of a training, were it to take all its epochs."""
+    training = config.training
     seen = min(texts, (training.max_batches or texts) * training.batch_size) * training.epochs
-    each = 1.0 + (config.extractor in SECOND_ENCODER)
-    budgets = config.budgets_per_step or len(config.training_budgets or config.budgets)
-    active = dict(objectives.active())
-    views = [active[name] for name in ("comprehensiveness", "sufficiency") if name in active]
-    if views:
-        each += budgets * (1 - min(getattr(view, "warmup", 0.0) for view in views))
-    if config.extractor in ATTRIBUTIONS and (views or "plausibility" in active):
-        second = 2.0 if "plausibility" in active else 1.0  # derivatives
-        each += second * ATTRIBUTION * config.extractor_options.get("steps", STEPS)
-    if "ordering" in active:
-        ordering = objectives.ordering
-        share = (1 - ordering.warmup) / ordering.every
-        each += share * ATTRIBUTION * ordering.teacher_options.get("steps", STEPS)
-    return seen * each
+    return seen * passes_per_text(config)
 
 
 def measuring_passes(config: Config, options: Mapping[str, Any], texts: int) -> float:
@@ -98,13 +78,28 @@ def measuring_passes(config: Config, options: Mapping[str, Any], texts: int) -> 
     extractor = options.get("extractor") or config.extractor
     scoring = 0.0
     if extractor in ATTRIBUTIONS:
-        steps = (options.get("extractor_options") or config.extractor_options).get("steps", STEPS)
+        steps = (options.get("extractor_options") or config.extractor_options).get("steps", POINTS)
         scoring = ATTRIBUTION * steps
     return texts * (FORWARD * (1 + views) + scoring)
 
 
-def pass_seconds(config: Config, data: Data) -> float | None:
-    """Seconds of one training pass over a text of this data; None if the encoder cannot be had here."""
+@dataclass(frozen=True)
+class Sample:
+    """What some texts of a dataset took here."""
+
+    seconds: float  # of one training pass over a text
+    model: Any
+    longest: int  # tokens in the longest text
+
+    def peak(self, config: Config) -> int:
+        """Bytes a training with these settings holds at most."""
+        from unirex.training.memory import model_peak
+
+        return model_peak(self.model, config, self.longest)
+
+
+def sample(config: Config, data: Data) -> Sample | None:
+    """Time a plain classifier on texts of this data; None if the encoder cannot be had here."""
     from unirex.methods.building import build_system
     from unirex.methods.stage_keys import classifier_config
 
@@ -113,10 +108,12 @@ def pass_seconds(config: Config, data: Data) -> float | None:
         system = build_system("vanilla", splits, classifier_config(config))
     except UserError:
         return None
-    return _timed(system, _spread(splits["train"], TIMED * TEXTS))
+    seconds, longest = _timed(system, _spread(splits["train"], TIMED * TEXTS))
+    return Sample(seconds, system.model, longest)
 
 
-def _timed(system: Any, examples: Sequence[Any]) -> float:
+def _timed(system: Any, examples: Sequence[Any]) -> tuple[float, int]:
+    """Seconds of a pass over a text, and the tokens of the longest."""
     from unirex.encoding.batch import collate
 
     encoded = list(system.text_encoder.encode(examples))
@@ -126,7 +123,8 @@ def _timed(system: Any, examples: Sequence[Any]) -> float:
         model(**vars(collate(batch, pad))).loss.backward()
         if number == 0:
             begin = time.perf_counter()  # the first one warms up
-    return (time.perf_counter() - begin) / max(1, len(encoded) - TEXTS)
+    seconds = (time.perf_counter() - begin) / max(1, len(encoded) - TEXTS)
+    return seconds, collate(encoded, pad).input_ids.shape[1]
 
 
 def _batches(items: Sequence[Any]) -> Iterator[list[Any]]:

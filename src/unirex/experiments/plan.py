@@ -8,7 +8,7 @@ from pathlib import Path
 from unirex.config import build_config
 from unirex.errors import UserError, one_line
 from unirex.experiments.cells import Cell
-from unirex.experiments.passes import pass_seconds, work_of
+from unirex.experiments.passes import Sample, sample, work_of
 from unirex.experiments.study import Study
 
 
@@ -20,20 +20,22 @@ class CellPlan:
     state: str
     passes: float  # over texts, each forward and backward
     seconds: float | None  # here, if it is not done; None: not known
+    peak: int | None = None  # bytes a training holds at most, here
 
 
 def plan(study: Study, store: Path, *, timed: bool = True) -> list[CellPlan]:
     """The cells with their passes; with `timed`, the seconds of one pass are measured on this machine."""
-    speeds: dict[tuple[str, str, str], float | None] = {}
+    speeds: dict[tuple[str, str, str], Sample | None] = {}
     planned, work = [], work_of(study.cells)
     for cell in study.cells:
         item = work[cell.key]
         kind = (item.config.encoder, item.data.name, str(item.config.max_length))
         if timed and kind not in speeds:
-            speeds[kind] = pass_seconds(item.config, item.data)
-        speed = speeds.get(kind)
-        seconds = None if speed is None else item.passes * speed
-        planned.append(CellPlan(cell, cell.state(store), item.passes, seconds))
+            speeds[kind] = sample(item.config, item.data)
+        found = speeds.get(kind)
+        seconds = None if found is None else item.passes * found.seconds
+        peak = found.peak(item.config) if found is not None and cell.work == "train" else None
+        planned.append(CellPlan(cell, cell.state(store), item.passes, seconds, peak))
     return planned
 
 

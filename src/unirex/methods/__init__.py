@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Mapping
 from contextlib import nullcontext
@@ -24,6 +23,8 @@ from unirex.methods.building import (
 from unirex.methods.catalogue import method_diff, method_names, method_settings
 from unirex.methods.presets import dataset_name, preset, preset_names
 from unirex.methods.resolving import chosen_preset, resolve
+from unirex.methods.spawned import fit_spawned
+from unirex.training.processes import SPAWN, check_strategy, is_first_process, processes
 
 if TYPE_CHECKING:
     from unirex.data.example import Splits
@@ -91,11 +92,18 @@ def fit(
         raise UserError(f"stages {stages}: is a file; give a folder.")
     if out is None and resume:
         raise UserError("resume needs the folder of the run: out=…")
-    if out is None and resolved.training.devices not in (1, "1"):
+    check_strategy(resolved.training)
+    spawns = resolved.training.strategy == SPAWN
+    if out is None and processes(resolved.training).several and not spawns:
         raise UserError("training on several devices needs a folder they share: out=…")
+    if spawns and "stages" in method_settings(method):
+        raise UserError(f"training.strategy spawn: {method} trains in stages, in one process; leave it out.")
     from unirex.methods.stages import Stages  # loads torch, so after all that can be wrong
 
     with nullcontext(out) if out is not None else tempfile.TemporaryDirectory(prefix="unirex-") as folder:
+        if spawns:
+            how = {"resume": resume, "force": force, "preset": chosen.name, "progress": progress}
+            return fit_spawned(data, resolved, Path(folder), method=method, **how)
         run = Stages(
             Path(folder),
             Path(folder, "stages") if stages is None else Path(stages),
@@ -168,8 +176,3 @@ def _train(stages: Stages, data: Splits, config: Config, built: System | None = 
         return stages.last(built or build_system(stages.method, data, config), data, config)
     check_devices(config)
     return import_module(f"unirex.methods.{module}").fit(stages, data, config)
-
-
-def is_first_process() -> bool:
-    """Whether this process writes files: under data parallelism every process runs the same script."""
-    return all(int(os.environ.get(name, 0)) == 0 for name in ("NODE_RANK", "LOCAL_RANK"))

@@ -24,6 +24,10 @@ ENCODER_FILES = (  # beside the weights, how the names of an encoder's files beg
     "spiece",
     "sentencepiece",
 )
+NEWER_HARDWARE = (
+    "nodes",
+    "activation_checkpointing",
+)  # of `Training`; not in the names of stages, which earlier versions made too
 COMMON = (  # settings that all stages of a run share
     "encoder",
     "pooling",
@@ -72,6 +76,8 @@ def stage_settings(config: Config) -> dict[str, Any]:
     default = Training()
     hardware = {name: getattr(default, name) for name in ("accelerator", "devices", "strategy")}
     settings = plain(replace(config, training=replace(config.training, **hardware)))
+    for name in NEWER_HARDWARE:
+        del settings["training"][name]
     return settings | {"encoder": encoder_digest(config.encoder)}
 
 

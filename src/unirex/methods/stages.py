@@ -27,6 +27,7 @@ from unirex.methods.stage_keys import MADE, classifier_config, content_key, stag
 from unirex.system import System, load
 from unirex.training.checkpoints import load_state, save_state
 from unirex.training.divergence import DivergedError
+from unirex.training.processes import processes
 from unirex.training.run_folder import Run
 from unirex.training.train import Scores, train
 
@@ -227,5 +228,5 @@ def read_scores(path: Path) -> Scores:
 
 def check_devices(config: Config) -> None:
     """Refuse several devices: stages are trained by one process."""
-    if config.training.devices not in (1, "1"):
+    if processes(config.training).several:
         raise UserError("this method trains in stages, on one device; set training.devices to 1.")

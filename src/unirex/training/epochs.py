@@ -21,6 +21,7 @@ from unirex.files import write_file
 from unirex.modeling import RationaleModel
 from unirex.training.checkpoints import load_state, save_state
 from unirex.training.divergence import is_finite
+from unirex.training.sharding import make_whole, whole_state
 
 LAST, BEST = "checkpoints/last.safetensors", "checkpoints/best.safetensors"
 MONITOR = "dev"
@@ -117,20 +118,22 @@ class Epochs(Callback):
             self.kept = trainer.current_epoch + 1
             # An epoch before all objectives had begun is kept only until there is another.
             self.best = row[MONITOR] if has_begun(trainer, self.warmup) else None
+        weights = whole_state(self.model.state_dict()) if improved else None  # in all processes together
         if trainer.is_global_zero:
-            if improved:
-                save_state(self.folder / BEST, self.model.state_dict())
+            if weights is not None:
+                save_state(self.folder / BEST, weights)
             write_file(self.folder / "metrics.csv", as_csv(self.rows))
         self.stopped = trainer.should_stop
         self._checkpoint(trainer)
 
-    def on_fit_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+    def finish(self, trainer: pl.Trainer) -> None:
         """Load the best weights in every process, and wait until all have them."""
         self.load_best()
         trainer.strategy.barrier()
 
     def load_best(self) -> None:
         """Give the model the weights of the epoch that is kept."""
+        make_whole(self.model)
         self.model.load_state_dict(load_state(self.folder / BEST))
 
     def _checkpoint(self, trainer: pl.Trainer) -> None:

@@ -12,6 +12,8 @@ from unirex.config import Config
 from unirex.data.example import Splits
 from unirex.files import Progress, say
 from unirex.training.epochs import MONITOR, Epochs
+from unirex.training.memory import model_peak
+from unirex.training.processes import FSDP
 
 MEASURED = 5.0  # seconds of training until a log has its first line with the time left
 
@@ -19,8 +21,9 @@ MEASURED = 5.0  # seconds of training until a log has its first line with the ti
 class Feedback(Callback):
     """Reports a training on standard error: a bar on a terminal or in a notebook, else lines now and then."""
 
-    def __init__(self, epochs: Epochs, config: Config, data: Splits, metric: str) -> None:
+    def __init__(self, epochs: Epochs, config: Config, data: Splits, metric: str, *, longest: int) -> None:
         self.epochs, self.training, self.data = epochs, config.training, data
+        self.config, self.longest = config, longest  # tokens in the longest text
         self.metric = f"{MONITOR} {metric.replace('_', ' ')}"
         self.shown = True
         self.progress: Progress | None = None
@@ -33,7 +36,7 @@ class Feedback(Callback):
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Announce the work and begin to count its steps."""
         steps, done = int(trainer.estimated_stepping_batches), trainer.global_step
-        self._say(self._plan(steps, done))
+        self._say(f"{self._plan(steps, done)}; {self._memory(trainer)}")
         progress = Progress(
             self._epoch(trainer), total=steps, done=done, shown=self.shown, unit="steps", first=MEASURED
         )
@@ -82,6 +85,12 @@ class Feedback(Callback):
                 f"; it ends early if {self.metric} ({len(self.data['dev']):,} texts) is no better for {wait}"
             )
         return plan
+
+    def _memory(self, trainer: pl.Trainer) -> str:
+        shards = trainer.world_size if self.training.strategy == FSDP else 1
+        peak = model_peak(self.epochs.model, self.config, self.longest, shards=shards)
+        where = " in each process" if trainer.world_size > 1 else ""
+        return f"about {peak / 1e9:.1f} GB of memory{where}"
 
     def _end(self) -> str:
         done, planned = len(self.epochs.rows), self.training.epochs

@@ -20,7 +20,9 @@ from unirex.data.example import Splits
 from unirex.errors import UserError, one_line
 from unirex.files import DRAFT, LOCK, SUMS, write_file
 
-HARDWARE = ("training.accelerator", "training.devices", "training.strategy")
+HARDWARE = tuple(  # a run may go on elsewhere
+    f"training.{name}" for name in ("accelerator", "devices", "nodes", "strategy", "activation_checkpointing")
+)
 NOT_INSTALLED = "not installed"
 PACKAGES = ("unirex", "torch", "transformers", "tokenizers", "lightning", "numpy", "safetensors")
 WRITTEN = (  # by a run, removed with it; stages are named after their content and stay
@@ -162,7 +164,7 @@ class Run:
         # Older versions had fewer settings: the others were as their defaults are.
         begun = merge(plain(Config()), read_settings(file))
         for key, (before, now) in differences(begun, self._settings()).items():
-            if key in HARDWARE:  # a run may go on elsewhere
+            if key in HARDWARE:
                 continue
             raise UserError(
                 f"{self.folder} was begun with {key} = {before!r}, not {now!r}; choose another folder."

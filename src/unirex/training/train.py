@@ -20,6 +20,7 @@ from lightning.pytorch.utilities.exceptions import MisconfigurationException
 from numpy.typing import NDArray
 from torch import Tensor
 from torch.utils.data import DataLoader
+from transformers import PreTrainedModel
 
 from unirex.config import Config
 from unirex.data.example import AnswerNumbers, Example, Splits
@@ -31,7 +32,7 @@ from unirex.encoding.packed import Encodings, WithScores, encode_all
 from unirex.errors import UserError, one_line
 from unirex.files import write_file
 from unirex.metrics import performance
-from unirex.modeling import RationaleModel
+from unirex.modeling import Draws, RationaleModel
 from unirex.models.encoders import encoder_source, use_flash_attention
 from unirex.perturb import drops_exactly
 from unirex.training.checkpoints import PlainCheckpoints
@@ -39,13 +40,14 @@ from unirex.training.divergence import DivergedError, StopIfDiverged
 from unirex.training.epochs import LAST, MONITOR, TERMS, Epochs, Patience
 from unirex.training.feedback import Feedback
 from unirex.training.optimizer import build_optimizer, linear_schedule
+from unirex.training.processes import FSDP, check_strategy, processes
+from unirex.training.sharding import ShardedStrategy
 
 LIGHTNING_LOGS = ("lightning.pytorch", "lightning.fabric", "lightning.pytorch.utilities.rank_zero")
 # How the exchange between processes fails when one of them is gone.
 LOST_PROCESS = re.compile(
     r"^Dist\w*Error|gloo|nccl|connection (reset|closed|refused)|broken pipe", re.IGNORECASE
 )
-OWN_PROCESSES = ("_spawn", "_fork", "_notebook")  # ends of strategies that copy this process
 Scores = Sequence[Sequence[NDArray[np.float32]]]  # for each example, one array per sequence
 
 
@@ -82,7 +84,11 @@ def train(
     order = list(by_length(parts["dev"].lengths.tolist(), 2 * training.batch_size, tokens=TOKENS))
     metric = data.info.metric if training.metric == "auto" else training.metric
     epochs = Epochs(model, folder, config, batches)
-    feedback = [Feedback(epochs, config, data, metric)] if progress else []
+    feedback = (
+        [Feedback(epochs, config, data, metric, longest=int(parts["train"].lengths.max()))]
+        if progress
+        else []
+    )
     rate = training.learning_rate or encoder_source(config.encoder).learning_rate
     trainer = build_trainer(config, folder, [StopIfDiverged(epochs, rate), epochs, *feedback])
     batches.rank, batches.world_size = trainer.global_rank, trainer.world_size
@@ -94,20 +100,36 @@ def train(
     # Probe now, in full precision: `fit` may convert the weights, and the answer is kept.
     drops_exactly(model.task.encoder, 0)
     use_flash_attention(model.task.encoder, training.precision)
+    checkpoint_activations(model, training.activation_checkpointing)
     with quiet_lightning():
         scored = {name: WithScores(parts[name], scores) for name, scores in (given or {}).items()}
         shown: Mapping[str, Encodings | WithScores] = {**parts, **scored}
-        train_loader, dev_loader = loader(shown["train"], batches, pad), loader(shown["dev"], order, pad)
+        pinned = trainer.strategy.root_device.type == "cuda"
+        train_loader = loader(shown["train"], batches, pad, pinned=pinned)
+        dev_loader = loader(shown["dev"], order, pad, pinned=pinned)
         try:
             run(trainer, learner, train_loader, dev_loader, checkpoint)
+            epochs.finish(trainer)
         except DivergedError as error:
             if error.kept:
                 epochs.load_best()
             raise
         finally:
-            # Both may have been switched for training.
+            # All of these may have been switched for training.
+            checkpoint_activations(model, False)
             model.task.encoder.set_attn_implementation(attention)
             model.float().eval()
+
+
+def checkpoint_activations(model: RationaleModel, wanted: bool) -> None:
+    """Switch the encoders to keep only the inputs of their layers for the backward pass, or back."""
+    for part in model.modules():
+        if isinstance(part, PreTrainedModel) and part is not model and part.supports_gradient_checkpointing:
+            if wanted:
+                # Reentrant ones would not see gradients taken inside the forward pass.
+                part.gradient_checkpointing_enable({"use_reentrant": False})
+            elif part.is_gradient_checkpointing:
+                part.gradient_checkpointing_disable()
 
 
 def gold_pool(examples: Sequence[Example], config: Config) -> GoldPool | None:
@@ -138,18 +160,16 @@ def encode_parts(
 def build_trainer(config: Config, folder: Path, callbacks: list[Callback]) -> pl.Trainer:
     """The Lightning trainer for these settings."""
     training = config.training
-    if training.strategy.endswith(OWN_PROCESSES):
-        raise UserError(
-            f"training.strategy {training.strategy}: its processes would be copies of this one, which cannot "
-            "share a run; use ddp, which starts the command in every process."
-        )
+    check_strategy(training)
+    together = processes(training)
     # Without the task objective the dev score means nothing: all epochs are run, and the last is kept.
     patience = training.patience if config.objectives.task.weight else training.epochs
     stop = Patience(patience, config.objectives.warmup)
     options: dict[str, Any] = {
         "accelerator": training.accelerator,
-        "devices": training.devices,
-        "strategy": training.strategy,
+        "devices": together.each,
+        "num_nodes": together.nodes,
+        "strategy": ShardedStrategy() if training.strategy == FSDP else training.strategy,
         "precision": training.precision,
         "max_epochs": training.epochs,
         "limit_train_batches": training.max_batches,
@@ -173,12 +193,15 @@ def build_trainer(config: Config, folder: Path, callbacks: list[Callback]) -> pl
             raise UserError(f"training: {one_line(error)}") from error
 
 
-def loader(encodings: Encodings | WithScores, batches: Any, pad_token_id: int) -> DataLoader[Any]:
-    """Batches as dictionaries of tensors."""
+def loader(
+    encodings: Encodings | WithScores, batches: Any, pad_token_id: int, *, pinned: bool = False
+) -> DataLoader[Any]:
+    """Batches as dictionaries of tensors; `pinned` ones are copied to a GPU while it computes."""
     return DataLoader(
         encodings,  # type: ignore[arg-type]
         batch_sampler=batches,
         collate_fn=lambda items: collate(items, pad_token_id).tensors(),
+        pin_memory=pinned,  # Lightning then copies without waiting
         generator=torch.Generator(),  # its own, as making an iterator draws from the global one otherwise
     )
 
@@ -238,6 +261,15 @@ class Learner(pl.LightningModule):
             self.model.task.eval()  # trained before, as in L2E: no dropout
         steps = int(self.trainer.estimated_stepping_batches)
         self.model.trained_steps, self.model.progress = self.global_step, self.global_step / max(steps, 1)
+        self.model.draws = self._draws(batch_idx)
+
+    def _draws(self, batch: int) -> Draws:
+        """Of several processes: from one order for each batch, which a resumed run finds again."""
+        if self.trainer.world_size == 1:
+            return Draws()
+        seed = (self.settings.seed * 1_000_003 + self.current_epoch) * 1_000_003 + batch
+        generator = torch.Generator().manual_seed(seed % (1 << 63))
+        return Draws(self.global_rank, generator)
 
     def training_step(self, batch: dict[str, Tensor], batch_idx: int) -> dict[str, Any]:  # noqa: D102
         output = self.model(**batch)

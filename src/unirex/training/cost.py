@@ -1,0 +1,128 @@
+"""What a training or an explanation costs: passes over texts, arithmetic and memory, from settings and sizes.
+
+The same functions plan a study (`experiments/plan.py`), announce the memory of a training, and make the table
+of docs/scale.md (`benchmarks/cost_model.py`, which also compares them with measurements).
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+
+from unirex.config import Config
+
+POINTS = 3  # of Integrated Gradients, if nothing else is said
+ATTRIBUTION = 2 / 3  # of a training pass: forward and backward, but no gradients of weights
+FORWARD = 1 / 3  # of a training pass
+ATTRIBUTIONS = ("integrated-gradients", "gradient", "input-x-gradient", "deeplift")
+SECOND_ENCODER = ("dual-lm", "bucket-tagger", "a2r", "hard-kuma")
+VIEWS = ("comprehensiveness", "sufficiency")
+NUMBER = 4  # bytes, in single precision
+OPTIMISER = 3 * NUMBER  # bytes a trained weight has beside itself: its gradient and Adam's two means
+KEPT = 20  # numbers of the hidden size that a layer keeps of a token for the backward pass
+RUNNING = 12  # those that live at once while a layer runs without one
+
+
+@dataclass(frozen=True)
+class Size:
+    """An encoder in numbers."""
+
+    layers: int
+    hidden: int
+    vocabulary: int = 30_522
+
+    @property
+    def weights(self) -> int:
+        """Weights of the layers: attention 4 h², feed-forward 8 h²."""
+        return 12 * self.layers * self.hidden**2
+
+    @property
+    def parameters(self) -> int:
+        """All weights, with the table of words."""
+        return self.weights + self.vocabulary * self.hidden
+
+    def forward_flops(self, width: float) -> float:
+        """Arithmetic of a forward pass for one token in a text of this width."""
+        return 2 * self.weights + 4 * self.layers * self.hidden * width
+
+
+def passes_per_text(config: Config) -> float:
+    """Training passes, each forward and backward, that a text takes in a step.
+
+    Rationale and rest of a text are together as long as the text, so that a budget costs one pass.
+    """
+    objectives, active = config.objectives, dict(config.objectives.active())
+    each = 1.0 + (config.extractor in SECOND_ENCODER)
+    views = [active[name] for name in VIEWS if name in active]
+    if views:
+        each += _budgets(config) * (1 - min(getattr(view, "warmup", 0.0) for view in views))
+    if config.extractor in ATTRIBUTIONS and (views or "plausibility" in active):
+        second = 2.0 if "plausibility" in active else 1.0  # derivatives
+        each += second * ATTRIBUTION * config.extractor_options.get("steps", POINTS)
+    if "ordering" in active:
+        ordering = objectives.ordering
+        share = (1 - ordering.warmup) / ordering.every
+        each += share * ATTRIBUTION * ordering.teacher_options.get("steps", POINTS)
+    return each
+
+
+def kept_passes(config: Config) -> float:
+    """How often the tokens of a batch are kept for the backward pass: texts, views, both encoders."""
+    active = dict(config.objectives.active())
+    each = 1.0 + (config.extractor in SECOND_ENCODER)
+    if any(name in active for name in VIEWS):
+        each += _budgets(config)
+    if config.extractor in ATTRIBUTIONS and "plausibility" in active:  # a graph of the gradients themselves
+        each += 2.0 * config.extractor_options.get("steps", POINTS)
+    return each
+
+
+def _budgets(config: Config) -> int:
+    return config.budgets_per_step or len(config.training_budgets or config.budgets)
+
+
+def training_peak(
+    config: Config,
+    *,
+    size: Size,
+    trained: int,
+    tokens: int,
+    saved: int,
+    chunk: int,
+    held: int,
+    shards: int = 1,
+) -> int:
+    """Bytes a training holds at most, in each process.
+
+    Args:
+        config: the settings.
+        size: of the encoder.
+        trained: weights that are trained.
+        tokens: in the largest batch, padding included.
+        saved: tokens whose activations may be kept (`models.plan.Limits`); what is beyond is computed again.
+        chunk: tokens that run at once.
+        held: bytes held before it starts, the weights among them.
+        shards: processes the optimiser's state is divided among.
+    """
+    kept = min(tokens * kept_passes(config), saved + chunk)
+    optimiser = trained * (NUMBER + (OPTIMISER - NUMBER) / shards)
+    if config.training.activation_checkpointing:  # the input of every layer, and one layer of a chunk
+        numbers = kept * size.layers + min(tokens, chunk) * KEPT
+    else:
+        numbers = kept * size.layers * KEPT
+    return int(held + optimiser + NUMBER * size.hidden * numbers)
+
+
+def explaining_peak(*, size: Size, chunk: int, batch: int, held: int) -> int:
+    """Bytes an explanation by a learnt extractor holds at most: a chunk that runs, the states of a batch."""
+    return int(held + NUMBER * size.hidden * (RUNNING * chunk + 3 * batch))
+
+
+def held_now() -> int:
+    """Bytes of memory this process has held at most so far; 0 where the system does not say."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return 0
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit

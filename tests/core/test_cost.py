@@ -1,0 +1,71 @@
+"""What is predicted of a training: passes and memory; that recomputed activations change no gradient."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from planted import planted
+from unirex.encoding.batch import collate
+from unirex.errors import UserError
+from unirex.methods import resolve
+from unirex.methods.building import build_system
+from unirex.training.cost import Size, passes_per_text, training_peak
+from unirex.training.train import checkpoint_activations
+
+SIZE = Size(layers=2, hidden=10, vocabulary=100)
+DATA = planted((8, 4, 4))
+
+
+def peak(method="vanilla", *, tokens=100, saved=10_000, shards=1, **training):
+    config = resolve(method, None, {"training": training})
+    options = {
+        "size": SIZE,
+        "trained": 1000,
+        "tokens": tokens,
+        "saved": saved,
+        "chunk": 50,
+        "held": 5_000_000,
+    }
+    return training_peak(config, shards=shards, **options)
+
+
+def test_the_memory_of_a_training_by_hand():
+    """12 bytes a trained weight, 4 · 20 · layers · hidden a token; views are tokens; `saved` bounds them."""
+    assert peak() == 5_000_000 + 12 * 1000 + 100 * 4 * 20 * 2 * 10
+    assert peak("slm-fp") - 5_012_000 == 6 * (peak() - 5_012_000)  # the texts and five budgets
+    assert peak("slm-fp", saved=100) == 5_012_000 + (100 + 50) * 1600
+    assert peak("slm-fp", tokens=10**9, saved=100) == peak("slm-fp", saved=100)
+    assert peak(shards=4) == peak() - 1000 * 8 * 3 // 4
+    assert peak(activation_checkpointing=True) == 5_012_000 + 4 * 10 * (100 * 2 + 50 * 20)
+
+
+def test_a_step_of_a_method_is_so_many_passes():
+    passes = {name: passes_per_text(resolve(name, None, {})) for name in ("vanilla", "slm-fp", "dlm-fp")}
+    assert passes == {"vanilla": 1, "slm-fp": 6, "dlm-fp": 7}
+    assert SIZE.forward_flops(0) == 2 * 12 * 2 * 100
+
+
+@pytest.mark.parametrize("method", ["slm-fp", "dlm-fp", "aa-fp"])
+def test_activations_computed_again_give_the_same_gradients(learner, method):
+    system = build_system(method, DATA, resolve(method, None, {"encoder": str(learner), "pooling": "mean"}))
+    model, found = system.model.double().train(), []
+    encoded = list(system.text_encoder.encode(DATA["train"]))
+    batch = collate(encoded, int(system.tokenizer.pad_token_id)).tensors()
+    for wanted in (False, True):
+        checkpoint_activations(model, wanted)
+        torch.manual_seed(0)
+        model.zero_grad()
+        model(**batch).loss.backward()
+        found.append({name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None})
+    checkpoint_activations(model, False)
+    assert found[0].keys() == found[1].keys()
+    for name, gradient in found[0].items():
+        assert torch.allclose(gradient, found[1][name], rtol=1e-9, atol=1e-12), name
+    assert not any(getattr(part, "gradient_checkpointing", False) for part in model.modules())
+
+
+def test_recomputing_without_training_mode_is_refused():
+    with pytest.raises(UserError, match="activation_checkpointing"):
+        resolve("vanilla", None, {"training": {"activation_checkpointing": True, "dropout": False}})
+    assert replace(resolve("vanilla", None, {})).training.activation_checkpointing is False
