@@ -47,14 +47,7 @@ def _annotate_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     add("--split", type=str, default="all", help="train, dev, test or all")
     add("--number", type=int, help="how many texts, from the first on")
     inputs.dataset_options(parser)
-    add(
-        "--host",
-        type=str,
-        default="127.0.0.1",
-        help="address to listen at; any but this machine's needs a key",
-    )
-    add("--port", type=int, default=8000, help="to listen at; 0: any that is free")
-    add("--api_key", type=str, help=f"of the owner; better in {KEY}, as others see options")
+    inputs.server_options(parser, key=f"of the owner; better in {KEY}, as others see options")
     add("--url", type=str, help="address that people use, if a proxy stands in front")
     inputs.threads_option(parser)
 

@@ -150,6 +150,15 @@ def threads_option(parser: ArgumentParser) -> None:
     parser.add_argument("--threads", type=int, help="CPU threads, if not as UNIREX_THREADS or torch says")
 
 
+def server_options(parser: ArgumentParser, *, key: str) -> None:
+    """Where a server listens, and its key, whose help is `key`."""
+    add = parser.add_argument
+    away = "any but this machine's needs a key"
+    add("--host", type=str, default="127.0.0.1", help=f"address to listen at; {away}")
+    add("--port", type=int, default=8000, help="to listen at; 0: any that is free")
+    add("--api_key", type=str, help=key)
+
+
 def engine_options(parser: ArgumentParser) -> None:
     """Who does the work, where it is more than this process."""
     add = parser.add_argument

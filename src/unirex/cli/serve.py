@@ -14,6 +14,7 @@ from unirex.cli.inputs import (
     first_examples,
     recall_reading,
     selected_examples,
+    server_options,
     threads_option,
     use_threads,
 )
@@ -35,14 +36,7 @@ def options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     add = parser.add_argument
     add("runs", type=str, nargs="*", help="folders of trained systems; requests name them by their last part")
     add("--model", type=str, nargs="+", default=[], help="Hugging Face classifiers: folders or Hub ids")
-    add(
-        "--host",
-        type=str,
-        default="127.0.0.1",
-        help="address to listen at; any but this machine's needs a key",
-    )
-    add("--port", type=int, default=8000, help="to listen at; 0: any that is free")
-    add("--api_key", type=str, help=f"that requests must carry; better in {KEY}, as others see options")
+    server_options(parser, key=f"that requests must carry; better in {KEY}, as others see options")
     add("--device", type=str, help="where to run, such as cuda")
     add("--log_texts", action="store_true", help="write the texts of requests to the log")
     add("--data", type=str, help="examples to explore: a dataset, a file or a folder")

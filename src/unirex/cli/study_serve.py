@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from jsonargparse import ArgumentParser, Namespace
 
+from unirex.cli.inputs import server_options
 from unirex.files import say
 from unirex.serve import check_installed
 from unirex.serve.settings import KEY, Settings, is_loopback
@@ -23,15 +24,8 @@ def options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     """Which study, where, and the owner's key."""
     add = parser.add_argument
     add("folder", type=str, help="of the study")
-    add(
-        "--host",
-        type=str,
-        default="127.0.0.1",
-        help="address to listen at; any but this machine's needs a key",
-    )
-    add("--port", type=int, default=8000, help="to listen at; 0: any that is free")
     add("--url", type=str, help="address that people use, if a proxy or another name stands in front")
-    add("--api_key", type=str, help=f"of the owner's pages; better in {KEY} (default: a new one, printed)")
+    server_options(parser, key=f"of the owner's pages; better in {KEY} (default: a new one, printed)")
 
 
 def run(options: Namespace) -> int:
