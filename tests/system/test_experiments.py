@@ -227,11 +227,13 @@ def test_failed_cells_are_said(place, tmp_path, capsys):
 
 
 def test_status_fills_up_and_says_what_runs(studied, place, tmp_path, capsys):
-    assert main(["experiment", "status", str(studied("main"))]) == 0
+    folder = studied("main")
+    capsys.readouterr()  # what running it said
+    assert main(["experiment", "status", str(folder)]) == 0
     first, *rows, last = capsys.readouterr().out.splitlines()
     assert first.split()[:4] == ["done", "running", "failed", "waiting"] and "CSD ↑" in first
     assert rows[0].startswith("AA (IG)") and rows[0].split()[2] == "1" and last.endswith(" cells are done.")
-    study = load_study(studied("main"))
+    study = load_study(folder)
     study.save(tmp_path / "copy")
     training = study.measured[-1].trained[-1].folder(tmp_path / "cells")
     training.mkdir(parents=True)
@@ -266,7 +268,7 @@ def test_packs_give_the_same_report_without_texts(studied, place, tmp_path, caps
     capsys.readouterr()
     assert main(["experiment", "report", *packs, "--out", str(tmp_path / "both")]) == 0
     said = capsys.readouterr().out
-    assert "5 of 5 measurements are finished." in said
+    assert "5 of 5 measurements finished." in said
     assert tidy(tmp_path / "both") == tidy(whole)
     tables = sorted(path.name for path in (whole / "report").glob("*.[mtc]*"))
     assert tables and sorted(path.name for path in (tmp_path / "both/report").glob("*.[mtc]*")) == tables
@@ -309,6 +311,7 @@ def test_wrong_packs_are_named(studied, tmp_path, capsys):
     changed["measurements"][0]["config"]["seed"] = 1
     changed["measurements"][0]["config"]["pooling"] = "cls"
     changed["measurements"][0]["seed"] = 1
+    capsys.readouterr()  # what packing said
     for places, message in (
         (["none.zip"], "none.zip: no such pack"),
         (["cut.zip"], "cut.zip: not a pack of a study"),
@@ -341,7 +344,7 @@ def test_progress_says_what_runs_and_how_long_it_takes(capsys):
         "measuring b",
         "measured b in 5 s; 2 of 4 cells, about 50 s left",
         "training c",
-        "failed: c: went wrong; 3 of 4 cells, about 30 s left",
+        "failed: train c: went wrong; 3 of 4 cells, about 30 s left",
     ]
 
 
@@ -467,5 +470,5 @@ def test_nothing_finished_is_said(place, tmp_path, capsys):
     study = make_study("main", scale="tiny", data=[str(place / "planted.jsonl")])
     study.save(tmp_path / "empty")
     assert main(["experiment", "report", str(tmp_path / "empty")]) == 0
-    assert "0 of 18 measurements are finished" in capsys.readouterr().out
+    assert "0 of 18 measurements finished" in capsys.readouterr().out
     assert StudyResults(study, tmp_path / "empty").datasets() == []

@@ -167,10 +167,12 @@ def _run(options: Namespace) -> int:
         print("\nunirex: stopped; the same command goes on.", file=sys.stderr)
         return 130
     _write_report(StudyResults(study, folder), folder, None)
+    store = store_of(folder)
     for failure in failures:
-        print(f"failed: {failure.cell.name}: {failure.error}")
+        if failure.cell.state(store) != "failed":  # those are in the report
+            print(f"Failed: {failure.cell.work} {failure.cell.name}: {failure.error}")
     if failures:
-        logs = store_of(folder) / "*" / LOG
+        logs = store / "*" / LOG
         print(f"{count(len(failures), 'cell')} failed; --retry-failed runs them again. Logs: {logs}")
     return int(bool(failures))
 

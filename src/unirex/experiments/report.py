@@ -61,7 +61,7 @@ def report_page(results: Results, sections: Sequence[Section], *, notes: Sequenc
 
 def state_notes(results: Results) -> list[str]:
     """What is finished, what is missing, and what the numbers come from."""
-    notes = [f"{len(results.finished)} of {count(len(results.planned), 'measurement')} are finished."]
+    notes = [f"{len(results.finished)} of {count(len(results.planned), 'measurement')} finished."]
     notes += [f"Failed: {failure}" for failure in results.failures]
     if results.missing:
         notes.append(f"Not yet, or not with all seeds and datasets: {', '.join(results.missing)}.")
