@@ -153,16 +153,16 @@ def memory(process: int) -> float:
     return int(line.split()[1]) / 1024
 
 
-def offline(run: str | None, count: int, threads: int) -> float:
-    """Texts a second of `explain`."""
+def offline(run: str | None, count: int, threads: int) -> tuple[float, float]:
+    """Texts a second of `explain`, and seconds of processor time a text."""
     import torch
 
     torch.set_num_threads(threads)
     explained, some = system(run), list(islice(texts(), count))
     explained.explain(some[:CLIENTS])
-    begin = time.perf_counter()
+    begin, before = time.perf_counter(), time.process_time()
     explained.explain(some)
-    return count / (time.perf_counter() - begin)
+    return count / (time.perf_counter() - begin), (time.process_time() - before) / count
 
 
 def main() -> None:
@@ -172,7 +172,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=10, help="of half and of twice the capacity")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="of the models")
     options = parser.parse_args()
-    offline_rate = offline(options.run, min(options.requests, 2000), options.threads)
+    offline_rate, offline_cost = offline(options.run, min(options.requests, 2000), options.threads)
     here, there = multiprocessing.get_context("spawn").Pipe()
     server = multiprocessing.get_context("spawn").Process(
         target=serve, args=(options.run, options.threads, there)
@@ -187,10 +187,14 @@ def main() -> None:
             said = "all budgets with faithfulness" + f" and {floor} random draws" * bool(floor)
             print(f"one sentence, {said}: median {median:.0f} ms, processor {busy:.0f} ms")
         before = memory(server.pid or 0)
+        busy = processor(server.pid or 0)
         statuses, _, seconds = load(port, options.requests, CLIENTS)
+        cost = (processor(server.pid or 0) - busy) / options.requests
         capacity = options.requests / seconds
         ratio, both = capacity / offline_rate, f"{capacity:.0f}, {offline_rate:.0f} texts/s"
         print(f"throughput: served ÷ offline {ratio:.2f} ({both})")
+        both = f"{1000 * offline_cost:.1f}, {1000 * cost:.1f} ms a text"
+        print(f"  of processor time, as if nothing else ran: {offline_cost / cost:.2f} ({both})")
         print(f"  answers: {dict(statuses)}")
         half = max(100, int(options.seconds * capacity / 2))
         statuses, latencies, _ = load(port, half, CLIENTS, rate=capacity / 2)
