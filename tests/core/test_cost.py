@@ -17,7 +17,7 @@ SIZE = Size(layers=2, hidden=10, vocabulary=100)
 DATA = planted((8, 4, 4))
 
 
-def peak(method="vanilla", *, tokens=100, saved=10_000, shards=1, **training):
+def peak(method="vanilla", *, tokens=100, saved=10_000, shards=1, width=0, **training):
     config = resolve(method, None, {"training": training})
     options = {
         "size": SIZE,
@@ -27,7 +27,7 @@ def peak(method="vanilla", *, tokens=100, saved=10_000, shards=1, **training):
         "chunk": 50,
         "held": 5_000_000,
     }
-    return training_peak(config, shards=shards, **options)
+    return training_peak(config, shards=shards, width=width, **options)
 
 
 def test_the_memory_of_a_training_by_hand():
@@ -37,6 +37,7 @@ def test_the_memory_of_a_training_by_hand():
     assert peak("slm-fp", saved=100) == 5_012_000 + (100 + 50) * 1600
     assert peak("slm-fp", tokens=10**9, saved=100) == peak("slm-fp", saved=100)
     assert peak(shards=4) == peak() - 1000 * 8 * 3 // 4
+    assert peak(width=7) - peak() == round(4 * 100 * 2 * 3.2 * 12 * 7)  # matrices of attention
     assert peak(activation_checkpointing=True) == 5_012_000 + 4 * 10 * (100 * 2 + 50 * 20)
 
 

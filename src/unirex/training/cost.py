@@ -20,6 +20,7 @@ VIEWS = ("comprehensiveness", "sufficiency")
 NUMBER = 4  # bytes, in single precision
 OPTIMISER = 3 * NUMBER  # bytes a trained weight has beside itself: its gradient and Adam's two means
 KEPT = 20  # numbers of the hidden size that a layer keeps of a token for the backward pass
+MATRICES = 3.2  # of heads × width numbers that attention keeps of a token where it is not fused; measured
 RUNNING = 12  # those that live at once while a layer runs without one
 
 
@@ -30,6 +31,7 @@ class Size:
     layers: int
     hidden: int
     vocabulary: int = 30_522
+    heads: int = 12
 
     @property
     def weights(self) -> int:
@@ -91,6 +93,7 @@ def training_peak(
     chunk: int,
     held: int,
     shards: int = 1,
+    width: int = 0,
 ) -> int:
     """Bytes a training holds at most, in each process.
 
@@ -103,14 +106,17 @@ def training_peak(
         chunk: tokens that run at once.
         held: bytes held before it starts, the weights among them.
         shards: processes the optimiser's state is divided among.
+        width: tokens in the longest text where attention keeps its matrices: on CPUs with dropout, where
+            torch's fused kernel has none; 0: it is fused.
     """
+    layer = KEPT * size.hidden + MATRICES * size.heads * width  # numbers a layer keeps of a token
     kept = min(tokens * kept_passes(config), saved + chunk)
     optimiser = trained * (NUMBER + (OPTIMISER - NUMBER) / shards)
     if config.training.activation_checkpointing:  # the input of every layer, and one layer of a chunk
-        numbers = kept * size.layers + min(tokens, chunk) * KEPT
+        numbers = kept * size.layers * size.hidden + min(tokens, chunk) * layer
     else:
-        numbers = kept * size.layers * KEPT
-    return int(held + optimiser + NUMBER * size.hidden * numbers)
+        numbers = kept * size.layers * layer
+    return int(held + optimiser + NUMBER * numbers)
 
 
 def explaining_peak(*, size: Size, chunk: int, batch: int, held: int) -> int:

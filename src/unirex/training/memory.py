@@ -12,7 +12,8 @@ from unirex.training.cost import NUMBER, Size, held_now, training_peak
 def encoder_size(config: Any) -> Size:
     """The size of an encoder, from its configuration."""
     layers = getattr(config, "num_hidden_layers", 12)
-    return Size(layers, config.hidden_size, getattr(config, "vocab_size", 0))
+    heads = getattr(config, "num_attention_heads", 12)
+    return Size(layers, config.hidden_size, getattr(config, "vocab_size", 0), heads)
 
 
 def model_peak(model: Any, config: Config, longest: int, *, shards: int = 1) -> int:
@@ -33,4 +34,5 @@ def model_peak(model: Any, config: Config, longest: int, *, shards: int = 1) -> 
         chunk=max(limits.chunk, min(longest, config.max_length or longest)),
         held=held,
         shards=shards,
+        width=min(longest, config.max_length or longest) if on_cpu and config.training.dropout else 0,
     )
