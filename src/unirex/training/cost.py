@@ -22,6 +22,7 @@ OPTIMISER = 3 * NUMBER  # bytes a trained weight has beside itself: its gradient
 KEPT = 20  # numbers of the hidden size that a layer keeps of a token for the backward pass
 MATRICES = 3.2  # of heads × width numbers that attention keeps of a token where it is not fused; measured
 RUNNING = 12  # those that live at once while a layer runs without one
+STATES = 6  # copies of the states of a batch, or of all windows of a long text, that live at once; measured
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,7 @@ def training_peak(
 
 def explaining_peak(*, size: Size, chunk: int, batch: int, held: int) -> int:
     """Bytes an explanation by a learnt extractor holds at most: a chunk that runs, the states of a batch."""
-    return int(held + NUMBER * size.hidden * (RUNNING * chunk + 3 * batch))
+    return int(held + NUMBER * size.hidden * (RUNNING * chunk + STATES * batch))
 
 
 def held_now() -> int:
