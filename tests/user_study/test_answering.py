@@ -150,7 +150,7 @@ def test_one_person_in_two_windows_answers_each_question_once(tmp_path):
 
 
 ANSWERING = """
-import sys
+import sys, time
 from unirex.user_study import Reply, UserStudy
 study = UserStudy.open(sys.argv[1])
 person = study.consent(study.join(study.codes()[int(sys.argv[2])]))
@@ -158,6 +158,7 @@ while (question := study.next(person)) is not None:
     reply = Reply(question.labels[0], 3) if question.task == "simulation" else Reply(alignment=4)
     study.answer(person, question, reply, seconds=1)
     print(question.position, flush=True)  # acknowledged
+    time.sleep(0.05)  # so that no process is done before the other has begun
 """
 
 
@@ -177,8 +178,8 @@ def test_every_acknowledged_answer_survives_a_kill(tmp_path):
         for number in range(2)
     ]
     acknowledged = []
-    for process in processes:
-        lines = [process.stdout.readline() for _ in range(5)]
+    begun = [[process.stdout.readline() for _ in range(5)] for process in processes]
+    for process, lines in zip(processes, begun, strict=True):
         process.send_signal(signal.SIGKILL)
         lines += process.stdout.read().splitlines(keepends=True)
         process.wait()

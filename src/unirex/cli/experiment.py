@@ -14,7 +14,6 @@ from unirex.cli import experiment_tune, inputs
 from unirex.cli.command import Command, sub_commands
 from unirex.errors import UserError
 from unirex.files import duration, write_file
-from unirex.report.page import count
 
 if TYPE_CHECKING:
     from unirex.experiments.plan import CellPlan
@@ -115,6 +114,8 @@ def _plan(options: Namespace) -> int:
 
 def _planned(study: Study, planned: Sequence[CellPlan], workers: int) -> str:
     """How many cells, which are shared, and how long they take."""
+    from unirex.report.page import count
+
     uses = Counter(key for number in study.measured for key in number.cell.after)
     number = count(len(study.measured), "measurement")
     lines = [f"{study.definition.name}, scale {study.facts['scale']}: {number}"]
@@ -158,6 +159,7 @@ def _run(options: Namespace) -> int:
     from unirex.experiments.cells import LOG
     from unirex.experiments.results import StudyResults
     from unirex.experiments.study import store_of
+    from unirex.report.page import count
 
     study, folder = _study(options), _folder(options)
     try:
@@ -235,6 +237,7 @@ def _report_packs(options: Namespace) -> int:
 def _pack(options: Namespace) -> int:
     """Write the finished measurements without texts."""
     from unirex.experiments.pack import write_pack
+    from unirex.report.page import count
 
     folder = Path(options.folder)
     if _is_search(folder):
@@ -256,6 +259,7 @@ def _is_search(folder: Path) -> bool:
 def _write_report(results: Results, folder: Path | None, html: str | None) -> int:
     """Print the tables; with a folder, write them, the figures and the page there."""
     from unirex.experiments.report import report, report_page, state_notes
+    from unirex.report.page import count
 
     notes = state_notes(results)
     if not results.finished:

@@ -14,12 +14,11 @@ from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 from unirex.errors import UserError, one_line
 from unirex.experiments.cells import Cell, Needs
-from unirex.experiments.engine import KILLED, RunCell, threads_used
+from unirex.experiments.engine import KILLED, threads_used
 from unirex.scale.crew import Advanced, Crew, Died, Done, Event, Failed, Ready, RunShard, Work
 from unirex.scale.shards import Shard
 
@@ -168,9 +167,7 @@ class CellTasks(Executor):
     def __init__(self, session: Session, *, threads: int) -> None:
         self.session, self.threads = session, threads
 
-    def submit(  # type: ignore[override]
-        self, timed: Callable[..., float], run: RunCell, cell: Cell, store: Path, /
-    ) -> Future[float]:
+    def submit(self, run: Callable[[Cell], float], cell: Cell, /) -> Future[float]:  # type: ignore[override]
         """Run a cell; the seconds it took."""
         cores = max(cell.needs.cores, self.threads)
         self.session.check(cell.needs, cores=cores)
@@ -179,7 +176,7 @@ class CellTasks(Executor):
         )
         answer: Future[float] = Future()
         answer.set_running_or_notify_cancel()
-        asked = task.remote(timed, run, cell, store, cores).future()
+        asked = task.remote(run, cell, cores).future()
         asked.add_done_callback(lambda done: self._settle(done, answer))
         return answer
 
@@ -194,9 +191,9 @@ class CellTasks(Executor):
             answer.set_exception(RuntimeError(KILLED))
 
 
-def _run_cell(timed: Callable[..., float], run: RunCell, cell: Cell, store: Path, threads: int) -> float:
+def _run_cell(run: Callable[[Cell], float], cell: Cell, threads: int) -> float:
     with threads_used(threads):
-        return timed(run, cell, store)
+        return run(cell)
 
 
 @contextmanager
