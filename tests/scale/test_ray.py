@@ -29,6 +29,7 @@ def tasks():
     pytest.importorskip("ray", reason="Ray is not installed: pip install 'unirex[ray]'")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", os.pathsep.join(sys.path))  # its processes import these tests, too
+        patch.setenv("RAY_worker_niceness", "0")  # other tests run beside; at 15 these would wait for them
         with ray_engine.cell_tasks(workers=2) as (pool, room):
             assert room == 2
             yield pool
