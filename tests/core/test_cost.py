@@ -46,7 +46,7 @@ def test_the_memory_of_explaining_by_hand():
     assert explaining_peak(size=SIZE, chunk=50, batch=100, held=7) == 7 + 4 * 10 * (12 * 50 + 6 * 100)
 
 
-def test_a_step_of_a_method_is_so_many_passes():
+def test_the_passes_of_a_step_by_method():
     passes = {name: passes_per_text(resolve(name, None, {})) for name in ("vanilla", "slm-fp", "dlm-fp")}
     assert passes == {"vanilla": 1, "slm-fp": 6, "dlm-fp": 7}
     assert SIZE.forward_flops(0) == 2 * 12 * 2 * 100
