@@ -3,6 +3,7 @@
     python benchmarks/cost_model.py check [--data sst]          # predicted ÷ measured: arithmetic, memory
     python benchmarks/cost_model.py checkpointing               # memory and time with and without
     python benchmarks/cost_model.py long [--tokens 100000]      # one long document, explained in windows
+    python benchmarks/cost_model.py batch                       # 64 texts of 480 words, explained
     python benchmarks/cost_model.py table [--data sst multirc]  # the planner on real lengths, scaled up
 
 Every measurement runs in a process of its own; time is processor time, as the machine may be shared. Lengths
@@ -84,29 +85,51 @@ def training_step(options: dict[str, Any]) -> dict[str, Any]:
     return {"seconds": min(seconds), "peak": peak(), "predicted": predicted}
 
 
-def long_document(options: dict[str, Any]) -> dict[str, Any]:
-    """Explain one document of this many words, read in windows."""
+WORDS = ["a", "film", "good", "bad", "people", "plot", "dull", "watch"]
+
+
+def untrained(**settings: Any) -> Any:
+    """A Shared LM on MiniLM that has run once."""
     import torch
 
     from unirex.data.example import DatasetInfo, Example, Splits
     from unirex.methods.building import build_system
-    from unirex.training.cost import held_now
-    from unirex.training.memory import encoder_size
 
     torch.set_num_threads(1)
-    config = resolve("slm-fp", None, SETTINGS | {"truncation": "windows"})
-    words = ["a", "film", "good", "bad", "people", "plot", "dull", "watch"]
-    few = tuple(Example(str(n), (w,), n % 2, (((0, 1),),)) for n, w in enumerate(words))
+    few = tuple(Example(str(n), (w,), n % 2, (((0, 1),),)) for n, w in enumerate(WORDS))
     data = Splits(DatasetInfo("words", (0, 1)), {"train": few, "dev": few})
-    system = build_system("slm-fp", data, config)
+    system = build_system("slm-fp", data, resolve("slm-fp", None, SETTINGS | settings))
     system.model.eval()
     system.explain("a good film")
-    text = " ".join(words[n * n % 7] for n in range(options["tokens"]))
-    held, begin = held_now(), time.process_time()
+    return system
+
+
+def long_document(options: dict[str, Any]) -> dict[str, Any]:
+    """Explain one document of this many words, read in windows."""
+    from unirex.models.plan import peak_memory
+    from unirex.training.memory import encoder_size
+
+    system = untrained(truncation="windows")
+    text = " ".join(WORDS[n * n % 7] for n in range(options["tokens"]))
+    held, begin = peak_memory(), time.process_time()
     system.explain(text)
     size = encoder_size(system.model.config.encoder)
     windows = int(options["tokens"] * 4 / 3) + 512
     predicted = explaining_peak(size=size, chunk=4096, batch=windows, held=held)
+    return {"seconds": time.process_time() - begin, "peak": peak(), "held": held, "predicted": predicted}
+
+
+def text_batches(options: dict[str, Any]) -> dict[str, Any]:
+    """Explain texts of a number of words, as a file of them is."""
+    from unirex.models.plan import peak_memory
+    from unirex.system import BATCH_SIZE
+    from unirex.training.memory import explaining_bound
+
+    system, words = untrained(), range(options["words"])
+    held, begin = peak_memory(), time.process_time()
+    predicted = explaining_bound(system.model, batch_size=BATCH_SIZE)
+    texts = (" ".join(WORDS[t * n * n % 7] for n in words) for t in range(options["texts"]))
+    assert sum(1 for _ in system.explain_all(texts)) == options["texts"]
     return {"seconds": time.process_time() - begin, "peak": peak(), "held": held, "predicted": predicted}
 
 
@@ -238,6 +261,11 @@ def table(names: list[str], rate: float) -> None:
         print(f"  {encoder}: " + ", ".join(f"{value:.1f} GB" for value in row))
 
 
+def show(what: str, figures: dict[str, float]) -> None:
+    """Seconds, and bytes in GB."""
+    print(what, {key: round(value / (1 if key == "seconds" else 1e9), 2) for key, value in figures.items()})
+
+
 def human(seconds: float) -> str:
     for unit, size in (("years", 3.15e7), ("days", 86_400), ("h", 3600), ("min", 60)):
         if seconds >= size:
@@ -248,7 +276,7 @@ def human(seconds: float) -> str:
 def main() -> None:
     """Run one part."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("what", choices=["check", "checkpointing", "long", "table", "step"])
+    parser.add_argument("what", choices=["check", "checkpointing", "long", "batch", "table", "step"])
     parser.add_argument("--data", nargs="*", default=["sst"])
     parser.add_argument("--tokens", type=int, nargs="*", default=[1000, 10_000, 100_000])
     parser.add_argument(
@@ -258,15 +286,13 @@ def main() -> None:
     options = parser.parse_args()
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     if options.inside is not None:
-        inside = {"step": training_step, "long": long_document}[options.what]
+        inside = {"step": training_step, "long": long_document, "batch": text_batches}[options.what]
         print(json.dumps(inside(options.inside)))
     elif options.what == "long":
         for tokens in options.tokens:
-            figures = measured("long", tokens=tokens)
-            print(
-                tokens,
-                {key: round(value / (1 if key == "seconds" else 1e9), 2) for key, value in figures.items()},
-            )
+            show(f"{tokens} words", measured("long", tokens=tokens))
+    elif options.what == "batch":
+        show("64 texts of 480 words", measured("batch", texts=64, words=480))
     elif options.what == "table":
         table(options.data, options.rate)
     else:

@@ -2,10 +2,11 @@
 
     PYTHONPATH=tests python benchmarks/scale.py corpus --rows 1000000 [--workers 2] [--engine local]
     PYTHONPATH=tests python benchmarks/scale.py workers --rows 32768
+    python benchmarks/scale.py manifest --shards 2000
 
 `corpus` writes a file of short texts, explains it by the command line, watches the memory of its processes
 and adds the manifest up. `workers` explains the same file with one worker and with two, a thread each, by
-turns.
+turns. `manifest` notes shards that nothing was done with: bytes and processor time of a shard.
 """
 
 from __future__ import annotations
@@ -134,16 +135,45 @@ def workers(place: Path, options: argparse.Namespace) -> None:
         print(f"two workers are {rates[2] / rates[1]:.2f} of one", flush=True)
 
 
+def manifest(place: Path, shards: int) -> None:
+    """What the manifest costs: noting a shard, finding all of them done at a restart, completing it."""
+    from unirex.scale.manifest import FILE, Manifest, note_finished
+    from unirex.scale.places import Folder
+    from unirex.scale.shards import SHARD_ROWS, Shard, Source
+
+    source, folder = Source("corpus.jsonl", "/corpus.jsonl", 10**9, None, "0" * 64), Folder(str(place))
+    all_shards = [Shard(n, f"{'0' * 64}:{n}", SHARD_ROWS, source, n * 10**6) for n in range(shards)]
+    facts = {"texts": SHARD_ROWS, "rows": SHARD_ROWS, "bytes": 2 * 10**7, "sha256": "0" * 64, "skipped": 0}
+    facts |= {"seconds": 10.123, "cpu_seconds": 6.123, "peak_memory_bytes": 4 * 10**8, "process": 12345}
+    Manifest(folder, {}, [source]).open()
+    begin = time.process_time()
+    for shard in all_shards:
+        (place / f"{shard.part}.jsonl").touch()
+        note_finished(folder, shard, {"files": [f"{shard.part}.jsonl"], **facts})
+    noted, again = time.process_time(), Manifest(folder, {}, [source])
+    again.open()
+    assert all(map(again.finished, all_shards))
+    found = time.process_time()
+    again.complete(all_shards)
+    times = {"note": noted - begin, "find": found - noted, "complete": time.process_time() - found}
+    print({name: f"{1e3 * seconds / shards:.2f} CPU ms a shard" for name, seconds in times.items()})
+    print(f"{(place / FILE).stat().st_size / shards:.0f} bytes a shard in the manifest")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("what", choices=("corpus", "workers"))
+    parser.add_argument("what", choices=("corpus", "workers", "manifest"))
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--engine", default="local")
     parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--shards", type=int, default=2000)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
+        if options.what == "manifest":
+            manifest(place, options.shards)
+            return
         save_system(place / "system")
         write_corpus(place / "corpus.jsonl", options.rows)
         (corpus if options.what == "corpus" else workers)(place, options)

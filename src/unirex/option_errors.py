@@ -98,9 +98,10 @@ def nearest_option(name: str, known: Iterable[str]) -> str | None:
 
 
 def _unknown_option(word: str, known: Iterable[str]) -> str:
-    near = nearest_option(word.lstrip("-"), known)
+    names, word = list(known), word.lstrip("-")
+    near = "data" if word == "file" and "data" in names else nearest_option(word, names)
     hint = f"did you mean '--{near}'?" if near else "--help lists the options."
-    return f"unknown option '--{word.lstrip('-')}'; {hint}"
+    return f"unknown option '--{word}'; {hint}"
 
 
 def _bad_choice(argument: str, given: str, choices: str) -> str:

@@ -10,7 +10,7 @@ from unirex.encoding.batch import collate
 from unirex.errors import UserError
 from unirex.methods import resolve
 from unirex.methods.building import build_system
-from unirex.training.cost import Size, passes_per_text, training_peak
+from unirex.training.cost import Size, explaining_peak, passes_per_text, training_peak
 from unirex.training.train import checkpoint_activations
 
 SIZE = Size(layers=2, hidden=10, vocabulary=100)
@@ -41,7 +41,12 @@ def test_the_memory_of_a_training_by_hand():
     assert peak(activation_checkpointing=True) == 5_012_000 + 4 * 10 * (100 * 2 + 50 * 20)
 
 
-def test_a_step_of_a_method_is_so_many_passes():
+def test_the_memory_of_explaining_by_hand():
+    """Twelve numbers of the hidden size for a token that runs, six for a token of the batch."""
+    assert explaining_peak(size=SIZE, chunk=50, batch=100, held=7) == 7 + 4 * 10 * (12 * 50 + 6 * 100)
+
+
+def test_the_passes_of_a_step_by_method():
     passes = {name: passes_per_text(resolve(name, None, {})) for name in ("vanilla", "slm-fp", "dlm-fp")}
     assert passes == {"vanilla": 1, "slm-fp": 6, "dlm-fp": 7}
     assert SIZE.forward_flops(0) == 2 * 12 * 2 * 100

@@ -183,7 +183,8 @@ def test_explain_as_json_has_offsets_into_the_original_text(trained, capsys):
 def test_explain_a_file_to_jsonl_and_html(trained, capsys, tmp_path):
     (tmp_path / "texts.csv").write_text('id,review\n1,"a good, long\nfilm"\n2,<b>bad</b>\n', "utf-8")
     options = ["explain", trained, "--file", tmp_path / "texts.csv", "--columns.text", "review"]
-    assert run(capsys, *options, "--out", tmp_path / "out.jsonl")[0] == 0
+    code, _, said = run(capsys, *options, "--out", tmp_path / "out.jsonl")
+    assert code == 0 and "explaining holds about" in said  # the memory it takes
     told = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text("utf-8").splitlines()]
     assert [one["segments"][0] for one in told] == ["a good, long\nfilm", "<b>bad</b>"]
     assert run(capsys, *options, "--html", tmp_path / "page.html")[0] == 0

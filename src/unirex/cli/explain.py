@@ -17,7 +17,7 @@ from unirex.cli import inputs
 from unirex.config import check_budget
 from unirex.errors import UserError
 from unirex.explanation import check_names
-from unirex.files import Progress, replace_file, write_file
+from unirex.files import Progress, replace_file, say, write_file
 
 if TYPE_CHECKING:
     from unirex.data.example import Example, Label
@@ -76,6 +76,8 @@ def run(options: Namespace) -> int:
     system = inputs.load_system(options)
     if options.texts:
         batches = [_typed_texts(options, system)]
+    elif options.file != inputs.STANDARD_INPUT:
+        _announce_memory(system)
     if options.label_studio and (system.model.config.built_layout().choice or system.multi_label):
         raise UserError("--label_studio: a task has one label, no choices or sets; use --out for JSONL.")
     source = options.file or options.data
@@ -105,6 +107,16 @@ def run(options: Namespace) -> int:
     for line in done:
         print(line, file=sys.stderr if options.json else sys.stdout)
     return 0
+
+
+def _announce_memory(system: System) -> None:
+    """Say what explaining will hold, whatever the number of texts, where it is known."""
+    from unirex.system import BATCH_SIZE
+    from unirex.training.memory import explaining_bound
+
+    bound = explaining_bound(system.model, batch_size=BATCH_SIZE)
+    if bound is not None:
+        say(f"note: explaining holds about {bound / 1e9:.1f} GB of memory at most")
 
 
 def _run_corpus(options: Namespace, staff: Staff) -> int:

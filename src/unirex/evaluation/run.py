@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
-
-import torch
 
 from unirex.config import EVALUATION_BATCH_SIZE, RANDOM_DRAWS, check_budgets
 from unirex.data.example import Example, Label
@@ -24,6 +21,7 @@ from unirex.evaluation.recording import EvaluationProtocol, batch_records, measu
 from unirex.evaluation.records import Record
 from unirex.evaluation.summary import Summary
 from unirex.files import Advance, Progress, new_folder, replace_file
+from unirex.models.plan import peak_memory
 from unirex.registry import late
 from unirex.report import notebook
 from unirex.system import System
@@ -315,15 +313,5 @@ def system_facts(system: System) -> dict[str, object]:
         "encoder": system.encoder_name,
         "extractor": model.config.extractor,
         "extractor_options": dict(model.config.extractor_options or {}),
-        "peak_memory_bytes": _peak_memory(model.device),
+        "peak_memory_bytes": peak_memory(str(model.device)),
     }
-
-
-def _peak_memory(device: torch.device) -> int:
-    """Peak memory in bytes: on a GPU of the tensors there, else of the whole process."""
-    if device.type == "cuda":
-        return torch.cuda.max_memory_allocated(device)
-    import resource  # not on Windows
-
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return most if sys.platform == "darwin" else most * 1024  # macOS counts in bytes, Linux in KiB

@@ -8,9 +8,11 @@ original order of the rows.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -151,3 +153,22 @@ def memory(device: str) -> int:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):  # not every system reports it
         return 8 << 30
+
+
+def peak_memory(device: str = "cpu") -> int:
+    """Bytes held at most so far: on a GPU by its tensors, else by this process; 0 if the system does not say.
+
+    Linux says it in `status`; its `getrusage` also counts what the process that started this one held.
+    """
+    if torch.device(device).type == "cuda":
+        return int(torch.cuda.max_memory_allocated(device))
+    status = Path("/proc/self/status")
+    for line in status.read_text("ascii").splitlines() if status.exists() else ():
+        if line.startswith("VmHWM:"):
+            return 1024 * int(line.split()[1])
+    try:
+        import resource
+    except ImportError:  # Windows
+        return 0
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else most * 1024  # macOS counts in bytes, others in KiB

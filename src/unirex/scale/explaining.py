@@ -101,25 +101,15 @@ class Count:
 @contextmanager
 def measured() -> Iterator[dict[str, Any]]:
     """What the work inside costs this process: filled in at the end."""
+    from unirex.models.plan import peak_memory  # imports torch, which the system has done by now
+
     cost: dict[str, Any] = {}
     begin, busy = time.perf_counter(), time.process_time()
     yield cost
     cost["seconds"] = round(time.perf_counter() - begin, 3)
     cost["cpu_seconds"] = round(time.process_time() - busy, 3)
-    cost["peak_memory_bytes"] = _peak_memory()
+    cost["peak_memory_bytes"] = peak_memory()
     cost["process"] = os.getpid()
-
-
-def _peak_memory() -> int:
-    """The most memory this process has held, in bytes; 0 if the system does not say.
-
-    Not `getrusage`, which on Linux counts what the process that started this one held.
-    """
-    try:
-        lines = Path("/proc/self/status").read_text("ascii").splitlines()
-    except OSError:
-        return 0
-    return next((1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM:")), 0)
 
 
 def _write(draft: Path, explanations: Iterable[Explanation], system: System) -> None:

@@ -34,10 +34,10 @@ class Session:
     ray: Any
 
     def room(self, workers: int | None, *, cores: int) -> int:
-        """How many workers with so many cores there is room for, at most as many as are asked for."""
+        """How many workers with this number of cores each there is room for; at most `workers`."""
         room = sum(int(node.get("CPU", 0)) // cores for node in self._nodes())
         if not room:
-            raise UserError(f"--threads {cores}: no machine of the Ray cluster has so many cores.")
+            raise UserError(f"--threads {cores}: no machine of the Ray cluster has that many cores; give fewer.")
         return min(room, workers or room)
 
     def check(self, needs: Needs, *, cores: int) -> None:

@@ -6,7 +6,6 @@ of docs/scale.md (`benchmarks/cost_model.py`, which also compares them with meas
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 
 from unirex.config import Config
@@ -123,13 +122,3 @@ def training_peak(
 def explaining_peak(*, size: Size, chunk: int, batch: int, held: int) -> int:
     """Bytes an explanation by a learnt extractor holds at most: a chunk that runs, the states of a batch."""
     return int(held + NUMBER * size.hidden * (RUNNING * chunk + STATES * batch))
-
-
-def held_now() -> int:
-    """Bytes of memory this process has held at most so far; 0 where the system does not say."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        return 0
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit

@@ -128,6 +128,7 @@ def checkpoint_activations(model: RationaleModel, wanted: bool) -> None:
             if wanted:
                 # Reentrant ones would not see gradients taken inside the forward pass.
                 part.gradient_checkpointing_enable({"use_reentrant": False})
+                part.config.use_cache = False  # nothing is generated; transformers would warn at every start
             elif part.is_gradient_checkpointing:
                 part.gradient_checkpointing_disable()
 
