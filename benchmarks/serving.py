@@ -153,6 +153,16 @@ def memory(process: int) -> float:
     return int(line.split()[1]) / 1024
 
 
+def full_load(port: int, process: int, count: int) -> tuple[Counter[int], float, list[float]]:
+    """Statuses and seconds of `count` requests from all clients, and the memory after each tenth of them."""
+    statuses, seconds, held = Counter[int](), 0.0, []
+    for part in range(10):
+        found, _, taken = load(port, count * (part + 1) // 10 - count * part // 10, CLIENTS)
+        statuses, seconds = statuses + found, seconds + taken
+        held.append(memory(process))
+    return statuses, seconds, held
+
+
 def offline(run: str | None, count: int, threads: int) -> tuple[float, float]:
     """Texts a second of `explain`, and seconds of processor time a text."""
     import torch
@@ -188,7 +198,7 @@ def main() -> None:
             print(f"one sentence, {said}: median {median:.0f} ms, processor {busy:.0f} ms")
         before = memory(server.pid or 0)
         busy = processor(server.pid or 0)
-        statuses, _, seconds = load(port, options.requests, CLIENTS)
+        statuses, seconds, held = full_load(port, server.pid or 0, options.requests)
         cost = (processor(server.pid or 0) - busy) / options.requests
         capacity = options.requests / seconds
         ratio, both = capacity / offline_rate, f"{capacity:.0f}, {offline_rate:.0f} texts/s"
@@ -196,6 +206,7 @@ def main() -> None:
         both = f"{1000 * offline_cost:.1f}, {1000 * cost:.1f} ms a text"
         print(f"  of processor time, as if nothing else ran: {offline_cost / cost:.2f} ({both})")
         print(f"  answers: {dict(statuses)}")
+        print(f"  memory after each tenth: {', '.join(f'{size:.0f}' for size in held)} MB")
         half = max(100, int(options.seconds * capacity / 2))
         statuses, latencies, _ = load(port, half, CLIENTS, rate=capacity / 2)
         median, last = statistics.median(latencies), statistics.quantiles(latencies, n=100)[98]

@@ -6,24 +6,26 @@ import sys
 import time
 from http.cookiejar import CookieJar
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.error import HTTPError, URLError
 from urllib.request import HTTPCookieProcessor, Request, build_opener
 
 import pytest
 from annotating import annotate_all, project, reply
 
+import commands
 import unirex
 from commands import fails, succeeds, write_rows
-from planted import planted
+from planted import interrupt_at, planted
 from unirex.annotate.create import suggestions
 from unirex.annotate.definition import Definition, Source
 from unirex.annotate.items import Reply
 from unirex.annotate.project import Project
-from unirex.annotate.retrain import plan
+from unirex.annotate.retrain import main, plan
 from unirex.cli import annotate as command
 from unirex.data.example import Example
 
-TRAINING = {"epochs": 1, "learning_rate": 4e-3, "batch_size": 16}
+TRAINING = {"epochs": 2, "learning_rate": 4e-3, "batch_size": 16}
 
 
 @pytest.fixture(scope="module")
@@ -101,8 +103,13 @@ def test_suggestions_and_the_order_come_from_the_run(trained, made_by_command, c
     assert "other texts" in fails(capsys, "annotate", folder / "old.jsonl", "--out", made.store.path)
 
 
+def run_here(command, **_):
+    """The training of `retrain` in this process."""
+    return SimpleNamespace(returncode=main(command[3:]))
+
+
 def test_the_export_trains_evaluates_and_is_measured_before_and_after(
-    trained, made_by_command, capsys, tmp_path, learner
+    trained, made_by_command, capsys, tmp_path, learner, monkeypatch
 ):
     folder, gold = trained
     made = made_by_command(capsys, "--run", folder / "slm", "--per_text", 2, "--people", 2)
@@ -129,7 +136,15 @@ def test_the_export_trains_evaluates_and_is_measured_before_and_after(
 
     again = tmp_path / "slm2"
     retraining = ("annotate", "retrain", file, "--run", folder / "slm", "--out", again)
+    with monkeypatch.context() as patch:
+        interrupt_at(patch, 6)  # in the second epoch of 4 steps
+        trained_here = SimpleNamespace(run=run_here, STDOUT=subprocess.STDOUT)
+        patch.setattr("unirex.annotate.retrain.subprocess", trained_here)
+        code, _, said = commands.run(capsys, *retraining)
+        assert code == 2 and "ended with code 130" in said
     table = succeeds(capsys, *retraining)
+    log = (tmp_path / "slm2-retrain" / "log.txt").read_text("utf-8")
+    assert "epoch 2/2" in log and "epoch 1/2" not in log  # it went on from the checkpoint
     assert "before" in table and "after" in table and "9 held-out texts" in table
     assert (again / "model.safetensors").is_file() and (tmp_path / "slm2-retrain" / "log.txt").is_file()
     data = [json.loads(line) for line in (tmp_path / "slm2-retrain" / "data.jsonl").open(encoding="utf-8")]

@@ -176,6 +176,25 @@ def test_choices_and_a_system_that_reads_its_rationale(browser, address, served_
     )
 
 
+def test_a_pair_a_contrast_sentences_and_a_text_that_is_cut(browser, address, served_systems):
+    visit(browser, address, 1, text=FILM, views=[("two-scores", "")])
+    browser.click("#add-text")
+    browser.type("dull .")  # the second text has the focus
+    browser.click("#ask button[type=submit]")
+    browser.until("document.querySelectorAll('.passage p').length === 2")
+    pair = served_systems["two-scores"].explain((FILM, "dull ."))
+    assert browser.texts(".passage p") == [FILM, "dull ."]
+    assert words(browser) == [word.text for word in pair.words if word.selected]
+    browser.choose("contrast", next(name for name in ("neg", "pos") if name != pair.label))
+    browser.until("document.querySelector('.view').textContent.includes(' rather than for ')")
+    cut = {"text": "good . " * 80, "unit": "sentence"}
+    visit(browser, address, 1, views=[("two-scores", "")], **cut)
+    read = served_systems["two-scores"].explain(cut["text"], unit="sentence")
+    assert browser.texts(".view .warning")[0].startswith(f"Cut: {read.truncated} tokens were not read")
+    assert words(browser)[0] == next(piece.text for piece in read.sentences if piece.selected)
+    assert not browser.complaints
+
+
 def test_examples_are_filtered_and_shown_with_their_gold(browser, address, served_systems):
     visit(browser, address, views=[("two-scores", ""), ("vanilla", "")])
     browser.click("summary")

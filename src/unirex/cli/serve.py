@@ -47,7 +47,7 @@ def options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Serve until told to stop."""
+    """Serve until stopped."""
     check_installed()
     from unirex.serve.running import check_port
 

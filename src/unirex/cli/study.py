@@ -26,7 +26,12 @@ def _create_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     add("--design", choices=("paper", "learning"), default="paper", help="learning: that of Hase & Bansal")
     add("--tasks", type=str, nargs="+", default=list(TASKS), help="of the paper's design")
     add("--rounds", type=int, help="times a person sees a text, each in another arm (default: in all arms)")
-    add("--practice", type=int, default=PRACTICE, help="texts to begin with, whose labels are told")
+    add(
+        "--practice",
+        type=int,
+        default=PRACTICE,
+        help="texts to begin with, whose right labels are shown afterwards",
+    )
     add("--checks", type=int, default=CHECKS, help="attention checks in each task")
     add("--learning", type=int, default=LEARNING, help="texts to learn from, of the design `learning`")
     add("--seed", type=int, default=0, help="of the choice of texts and the order of questions")

@@ -130,9 +130,7 @@ class Asked(Body):
     ] = False
     floor: Annotated[
         int,
-        Field(
-            description="also the same of so many random rationales of the same size, on average", ge=0, le=10
-        ),
+        Field(description="also the mean over this many random rationales of the same size", ge=0, le=10),
     ] = 0
 
     @model_validator(mode="after")

@@ -58,7 +58,7 @@ def create_study(
         tasks: of the design `paper`: `simulation`, `rating` or both.
         rounds: how often a person sees each text, each time in another arm; by default in all arms, as in the
             paper, and in one with `learning`.
-        practice: texts to begin with, whose right labels are told.
+        practice: texts to begin with, whose right labels are shown afterwards.
         checks: attention checks in each task.
         learning: texts to learn from, with the design `learning`.
         seed: of the choice of texts and the order of questions.
