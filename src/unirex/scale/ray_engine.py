@@ -37,7 +37,9 @@ class Session:
         """How many workers with this number of cores each there is room for; at most `workers`."""
         room = sum(int(node.get("CPU", 0)) // cores for node in self._nodes())
         if not room:
-            raise UserError(f"--threads {cores}: no machine of the Ray cluster has that many cores; give fewer.")
+            raise UserError(
+                f"--threads {cores}: no machine of the Ray cluster has that many cores; give fewer."
+            )
         return min(room, workers or room)
 
     def check(self, needs: Needs, *, cores: int) -> None:
