@@ -21,6 +21,7 @@ LISTS = {
 }
 QUOTES = "a text with blanks needs quotes around it"
 LONGEST = 60  # characters of a value that are shown
+OTHER_NAMES = {"file": "data"}  # options of one command that another calls otherwise
 
 # Messages of argparse and jsonargparse.
 BAD_VALUE = re.compile(r'Parser key "([^"]+)"[^:"]*: (?!.*Parser key)(.*)')
@@ -99,7 +100,8 @@ def nearest_option(name: str, known: Iterable[str]) -> str | None:
 
 def _unknown_option(word: str, known: Iterable[str]) -> str:
     names, word = list(known), word.lstrip("-")
-    near = "data" if word == "file" and "data" in names else nearest_option(word, names)
+    other = OTHER_NAMES.get(word)
+    near = other if other in names else nearest_option(word, names)
     hint = f"did you mean '--{near}'?" if near else "--help lists the options."
     return f"unknown option '--{word}'; {hint}"
 

@@ -29,7 +29,7 @@ def options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Ask the people of a study in their browsers until told to stop."""
+    """Ask the people of a study in their browsers until stopped."""
     check_installed()
     from unirex.serve.running import check_port, run_app
     from unirex.serve.study import create_study_app

@@ -102,7 +102,7 @@ class Piece:
         return cls(text, np.concatenate(ids), np.concatenate(offsets))
 
     def moved(self, characters: int) -> Piece:
-        """The same tokens where they are in a text that has so many characters before this one."""
+        """The same tokens where they are in a text with this many characters before it."""
         return Piece(self.text, self.ids, self.offsets + np.int32(characters)) if characters else self
 
     def same_tokens(self, other: Piece) -> bool:

@@ -43,7 +43,7 @@ def tune(
     seed: int = 0,
     shown: bool = True,
 ) -> Tuning:
-    """Search the settings of a method; the same call again goes on until there are so many trials.
+    """Search the settings of a method; the same call again goes on until there are `trials` of them.
 
     Args:
         method: a name from `unirex list methods`.

@@ -162,7 +162,7 @@ class Batcher:
 
 
 def _told(error: Exception) -> Exception:
-    """The error a client is told: a mistake of its own, or that something failed."""
+    """The error that a client sees: a mistake of its own, or that something failed."""
     if isinstance(error, UserError):
         return error
     # Without its message, which may quote the text.

@@ -1,4 +1,4 @@
-"""What a client is told when there is no answer: `{"error": …, "error_type": …}` and a status."""
+"""What a client gets when there is no answer: `{"error": …, "error_type": …}` and a status."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class AnswerBody(Body):
 
 
 class WithdrawBody(Body):
-    """The decision to withdraw, in so many words: no other request looks like it."""
+    """The decision to withdraw, spelled out: no other request looks like it."""
 
     delete_my_answers: Annotated[bool, Field(strict=True)]
 
