@@ -131,9 +131,9 @@ IMPORT_ORDERS = ("unirex, transformers", "transformers, unirex", "transformers.p
 
 
 def test_transformers_knows_the_pipeline_whichever_is_imported_first():
-    """Each order in a process of its own, forked from one that has loaded torch, which takes longest."""
+    """Each order in a process of its own, forked from one that has loaded what takes transformers longest."""
     code = f"""
-import os, torch
+import os, torch._dynamo, torch.distributed.tensor, scipy.optimize, scipy.stats
 for order in {IMPORT_ORDERS!r}:
     if os.fork() == 0:
         exec("import " + order)

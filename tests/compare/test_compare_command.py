@@ -57,6 +57,7 @@ def test_every_run_has_a_row_on_request(places, tmp_path):
     assert lines[0].startswith("method,run,seed,accuracy,accuracy_low") and len(lines) == 3
 
 
+@pytest.mark.drawn
 def test_the_report_stands_alone_and_shows_names_as_names(places, tmp_path, capsys):
     target = tmp_path / "report.html"
     assert call(*places, "--draws", 99, "--html", target, "--plots", tmp_path / "plots", "--title", EVIL) == 0
@@ -76,6 +77,7 @@ def test_the_same_evaluations_give_the_same_report(places, tmp_path):
     assert (tmp_path / "one.html").read_bytes() == (tmp_path / "two.html").read_bytes()
 
 
+@pytest.mark.drawn
 def test_texts_cannot_break_out_of_the_report(tmp_path):
     def hostile(record):
         return replace(record, segments=(f"{record.segments[0]} {EVIL}",))
@@ -103,6 +105,7 @@ def test_mistakes_are_named_before_anything_is_read(places, tmp_path):
         call("nowhere", "--plots", tmp_path / "file")
 
 
+@pytest.mark.drawn
 @pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
 def test_chromium_draws_the_figures_and_lets_the_script_browse_the_texts(tmp_path):
     """Under the policy of the page itself."""

@@ -236,6 +236,7 @@ def test_gains_of_two_desiderata_say_so(tmp_path):
     assert says in found.warnings and "None" not in found.page().split("<script")[0]
 
 
+@pytest.mark.drawn
 def test_a_page_of_bare_rationales_has_no_empty_sections(tmp_path):
     places = [file(tmp_path / f"{seed}.jsonl", seed=seed, change=BARE | SILENT) for seed in (0, 1)]
     page = compare(places, draws=99).page()

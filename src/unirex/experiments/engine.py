@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from unirex.errors import UserError, one_line
 from unirex.experiments.cells import Cell, run_cell
@@ -250,9 +252,9 @@ def _timed(run: RunCell, store: Path, cell: Cell) -> float:
 @contextmanager
 def _pool(workers: int, threads: int) -> Iterator[Executor]:
     """Worker processes with a share of the cores each; they end when this process ends, however it does."""
-    spawn = multiprocessing.get_context("spawn")  # a forked process cannot use torch's threads
+    context = worker_context("unirex.system", "unirex.training.train")
     pool = ProcessPoolExecutor(
-        workers, mp_context=spawn, initializer=become_worker, initargs=(threads, os.getpid())
+        workers, mp_context=context, initializer=become_worker, initargs=(threads, dict(os.environ))
     )
     try:
         yield pool
@@ -264,15 +266,40 @@ def _pool(workers: int, threads: int) -> Iterator[Executor]:
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def become_worker(threads: int, parent: int) -> None:
-    """Set a new process up as a worker: its threads, no Ctrl-C, and no longer a life than its parent's."""
+def worker_context(*imported: str) -> Any:
+    """How worker processes are started: anew, or forked from a new process that has only imported these.
+
+    Copies of this process could not use torch's threads. A process that has looked for CUDA devices, as
+    importing does, cannot be forked either, and on macOS none that has loaded the system's libraries.
+    """
+    import torch
+
+    if sys.platform != "linux" or torch.backends.cuda.is_built():
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(list(imported))
+    return context
+
+
+def become_worker(threads: int, environment: Mapping[str, str]) -> None:
+    """Set a new process up as a worker: its threads, no Ctrl-C, and no longer a life than its parent's.
+
+    Args:
+        threads: CPU threads it computes with.
+        environment: of the parent now; what it is forked from may be older.
+    """
+    os.environ.update(environment)
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS"):  # read when torch is imported
         os.environ[name] = str(threads)
+    import torch
+
+    torch.set_num_threads(threads)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one
-    threading.Thread(target=_die_with, args=(parent,), daemon=True).start()
+    threading.Thread(target=_die_with_parent, daemon=True).start()
 
 
-def _die_with(parent: int) -> None:
-    while os.getppid() == parent:
-        time.sleep(1.0)
-    os._exit(1)
+def _die_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

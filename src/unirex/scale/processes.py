@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import traceback
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from multiprocessing.connection import Connection, wait
 from typing import Any, cast
 
 from unirex.errors import UserError
-from unirex.experiments.engine import become_worker, threads_used
+from unirex.experiments.engine import become_worker, threads_used, worker_context
 from unirex.scale.crew import Advanced, Crew, Died, Done, Event, Failed, Ready, RunShard, Work
 from unirex.scale.shards import Shard
 
@@ -52,15 +51,15 @@ class Processes(Crew):
 
     def __init__(self, work: Work, *, threads: int) -> None:
         self.work, self.threads = work, threads
-        self.spawn = multiprocessing.get_context("spawn")  # a forked process cannot use torch's threads
+        self.context = worker_context("unirex.system")
         self.workers: dict[Connection, Any] = {}
         self.started: list[Connection] = []
 
     def start(self) -> None:
         """Start a process; it can be given a shard while it loads the model."""
-        here, there = self.spawn.Pipe()
-        process = self.spawn.Process(
-            target=_serve, args=(there, self.work, self.threads, os.getpid()), daemon=True
+        here, there = self.context.Pipe()
+        process = self.context.Process(
+            target=_serve, args=(there, self.work, self.threads, dict(os.environ)), daemon=True
         )
         process.start()
         there.close()  # or its end would not be seen when the process dies
@@ -101,12 +100,12 @@ class Processes(Crew):
             self._end(connection)
 
 
-def _serve(connection: Connection, work: Work, threads: int, parent: int) -> None:
+def _serve(connection: Connection, work: Work, threads: int, environment: Mapping[str, str]) -> None:
     """The life of a worker: load, then run shards until the connection ends.
 
     It sends how many texts are finished, and events but for who it is, which the other end knows.
     """
-    become_worker(threads, parent)
+    become_worker(threads, environment)
     try:
         with threads_used(threads):
             run = work.open()
