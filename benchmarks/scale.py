@@ -2,11 +2,13 @@
 
     PYTHONPATH=tests python benchmarks/scale.py corpus --rows 1000000 [--workers 2] [--engine local]
     PYTHONPATH=tests python benchmarks/scale.py workers --rows 32768
+    PYTHONPATH=tests python benchmarks/scale.py training --rows 1000000
     python benchmarks/scale.py manifest --shards 2000
 
 `corpus` writes a file of short texts, explains it by the command line, watches the memory of its processes
 and adds the manifest up. `workers` explains the same file with one worker and with two, a thread each, by
-turns. `manifest` notes shards that nothing was done with: bytes and processor time of a shard.
+turns. `training` takes a hundred steps with a hundredth, a tenth and all of the rows and tells the memory.
+`manifest` notes shards that nothing was done with: bytes and processor time of a shard.
 """
 
 from __future__ import annotations
@@ -20,18 +22,20 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 TEXT = "a film films the is not good bad people and plot dull watch know"
 WORDS = TEXT.split()
 
 
-def write_corpus(path: Path, rows: int) -> None:
+def write_corpus(path: Path, rows: int, *, labels: Sequence[str] = ()) -> None:
     rng = random.Random(0)
     with path.open("w") as file:
         for number in range(rows):
             text = " ".join(rng.choices(WORDS, k=rng.randint(2, 5)))
-            file.write(json.dumps({"id": str(number), "text": text}) + "\n")
+            row = {"id": str(number), "text": text} | ({"label": rng.choice(labels)} if labels else {})
+            file.write(json.dumps(row) + "\n")
 
 
 def save_system(folder: Path) -> None:
@@ -135,6 +139,29 @@ def workers(place: Path, options: argparse.Namespace) -> None:
         print(f"two workers are {rates[2] / rates[1]:.2f} of one", flush=True)
 
 
+def training(place: Path, rows: int) -> None:
+    """The peak memory of a hundred steps, by the number of texts there are to train on."""
+    quiet = subprocess.DEVNULL
+    for number in (rows // 100, rows // 10, rows):
+        write_corpus(place / "train.jsonl", number, labels=("neg", "pos"))
+        command = [sys.executable, "-m", "unirex.cli", "train", "--method", "vanilla", "--threads", "1"]
+        command += [
+            "--data",
+            str(place / "train.jsonl"),
+            "--encoder",
+            str(place / "encoder"),
+            "--summary",
+            "0",
+        ]
+        command += ["--training.max_batches", "100", "--training.epochs", "1", "--max_length", "32"]
+        command += ["--out", str(place / f"run-{number}")]
+        cache = {"UNIREX_CACHE": str(place / "cache")}
+        process = subprocess.Popen(command, env=os.environ | cache, stdout=quiet, stderr=quiet)
+        _, status, used = os.wait4(process.pid, 0)
+        assert status == 0
+        print(f"{number:,} texts: peak {used.ru_maxrss >> 10} MB, {used.ru_utime:.0f} s of CPU", flush=True)
+
+
 def manifest(place: Path, shards: int) -> None:
     """What the manifest costs: noting a shard, finding all of them done at a restart, completing it."""
     from unirex.scale.manifest import FILE, Manifest, note_finished
@@ -162,7 +189,7 @@ def manifest(place: Path, shards: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("what", choices=("corpus", "workers", "manifest"))
+    parser.add_argument("what", choices=("corpus", "workers", "training", "manifest"))
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--engine", default="local")
@@ -175,6 +202,9 @@ def main() -> None:
             manifest(place, options.shards)
             return
         save_system(place / "system")
+        if options.what == "training":
+            training(place, options.rows)
+            return
         write_corpus(place / "corpus.jsonl", options.rows)
         (corpus if options.what == "corpus" else workers)(place, options)
 
