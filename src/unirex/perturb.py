@@ -90,7 +90,8 @@ class Perturber:
         def work(rows: Tensor, width: int) -> tuple[Tensor]:
             return (task(*self.view(task, batch, embeds, kept[rows], owner[rows], width)),)
 
-        return chunks.run(work, device_limits(task.encoder), before=batch.input_ids.numel())[0]
+        limits = device_limits(task.encoder)
+        return chunks.run(work, limits, before=limits.kept(*batch.input_ids.shape))[0]
 
     def view(
         self, task: TaskModel, batch: Batch, embeds: Tensor, kept: Tensor, owner: Tensor, width: int

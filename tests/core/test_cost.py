@@ -38,6 +38,8 @@ def test_the_memory_of_a_training_by_hand():
     assert peak("slm-fp", tokens=10**9, saved=100) == peak("slm-fp", saved=100)
     assert peak(shards=4) == peak() - 1000 * 8 * 3 // 4
     assert peak(width=7) - peak() == round(4 * 100 * 2 * 3.2 * 12 * 7)  # matrices of attention
+    kept = 100 * 200 / (200 + 3.2 * 12 * 7) + 50  # tokens: fewer, as each is dearer
+    assert peak("slm-fp", saved=100, width=7) == int(5_012_000 + 4 * 2 * kept * (200 + 3.2 * 12 * 7))
     assert peak(activation_checkpointing=True) == 5_012_000 + 4 * 10 * (100 * 2 + 50 * 20)
 
 

@@ -2,6 +2,7 @@
 
 from itertools import combinations, pairwise
 
+import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -67,9 +68,9 @@ def test_what_is_not_saved_is_computed_again_and_gives_the_same_gradients():
         runs.append(len(rows))
         return (dropout(layer(values[rows])).square(),)
 
-    def gradient(saved):
+    def gradient(saved, matrices=0.0):
         torch.manual_seed(1)
-        limits = Limits(chunk=6, overhead=0, saved=saved)
+        limits = Limits(chunk=6, overhead=0, saved=saved, matrices=matrices)
         plan(torch.tensor([3, 3, 1, 2, 2, 1]), limits).run(work, limits)[0].sum().backward()
         found = layer.weight.grad.clone()
         layer.zero_grad()
@@ -80,9 +81,19 @@ def test_what_is_not_saved_is_computed_again_and_gives_the_same_gradients():
     runs.clear()
     assert torch.equal(gradient(saved=3), kept)
     assert runs == [2, 2, 2, 2, 2]  # the last two once more
+    runs.clear()
+    assert torch.equal(
+        gradient(saved=11, matrices=0.5), kept
+    )  # 3 tokens, 8 and 15, with attention's matrices
+    assert runs == [2, 2, 2, 2]
 
 
 def test_limits_fit_the_encoder(encoders):
     encoder = tiny.build_model(encoders("bert"), extractor="random").task.encoder
     limits = device_limits(encoder)
     assert 0 < limits.overhead < limits.chunk <= limits.saved
+    assert limits.matrices == 0  # of an encoder without dropout
+    attention = device_limits(encoder.train()).matrices
+    assert attention == pytest.approx(
+        3.2 * encoder.config.num_attention_heads / (20 * encoder.config.hidden_size)
+    )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
+
+from unirex.models.activations import NUMBER, kept_numbers
 
 ATTENTION = 1024  # tokens in a row at which attention costs as much as the rest of a layer
 CHUNK = 4 << 30  # bytes of activations in a chunk of an accelerator
@@ -32,6 +34,11 @@ class Limits:
     chunk: int  # padded tokens run at once, at most; a longer row runs alone
     overhead: int  # fixed cost of a chunk, in tokens
     saved: int  # tokens whose activations are kept for the backward pass; others are recomputed there
+    matrices: float = 0.0  # what attention adds to a token that is kept, for each token of its row
+
+    def kept(self, rows: int, width: int) -> float:
+        """As how many tokens rows of a width count that are kept for the backward pass."""
+        return rows * width * (1 + self.matrices * width)
 
 
 @dataclass(frozen=True)
@@ -46,7 +53,7 @@ class Plan:
         return sum(len(rows) * width for rows, width in self.chunks)
 
     def run(
-        self, work: Callable[[Tensor, int], tuple[Tensor, ...]], limits: Limits, *, before: int = 0
+        self, work: Callable[[Tensor, int], tuple[Tensor, ...]], limits: Limits, *, before: float = 0
     ) -> tuple[Tensor, ...]:
         """The results of `work(rows, width)` on every chunk, in the order of the rows.
 
@@ -56,11 +63,11 @@ class Plan:
         Args:
             work: gives one or more tensors with a row for each of its rows.
             limits: of the device.
-            before: tokens that have been run already for the same backward pass.
+            before: what is kept already for the same backward pass, by `Limits.kept`.
         """
         parts, done = [], before
         for rows, width in self.chunks:
-            done += len(rows) * width
+            done += limits.kept(len(rows), width)
             again = done > limits.saved and torch.is_grad_enabled()
             parts.append(checkpoint(work, rows, width, use_reentrant=False) if again else work(rows, width))
         back = torch.cat([rows for rows, _ in self.chunks]).argsort()
@@ -124,12 +131,23 @@ def _blocks(lengths: NDArray[np.int64], limits: Limits) -> list[int]:
 
 def device_limits(encoder: Any) -> Limits:
     """The limits of the device that an encoder is on, for its size."""
-    device = next(encoder.parameters()).device
-    config = encoder.config
+    device, config = next(encoder.parameters()).device, encoder.config
     layers = getattr(config, "num_hidden_layers", 12)
-    # About twenty numbers of the hidden size are kept in every layer for the backward pass.
-    token = 4 * 20 * layers * config.hidden_size
-    return _limits(str(device), token)
+    limits = _limits(str(device), int(NUMBER * layers * kept_numbers(config.hidden_size)))
+    heads = unfused_heads(encoder)
+    if not heads:
+        return limits
+    ratio = kept_numbers(config.hidden_size, heads, 1) / kept_numbers(config.hidden_size)
+    return replace(limits, matrices=ratio - 1)
+
+
+def unfused_heads(encoder: Any) -> int:
+    """Heads of attention whose matrices are kept for the backward pass: with dropout, on a CPU; else 0."""
+    config = encoder.config
+    shares = [getattr(config, name, 0.0) for name in ("attention_probs_dropout_prob", "attention_dropout")]
+    if not encoder.training or not any(shares) or next(encoder.parameters()).device.type != "cpu":
+        return 0
+    return getattr(config, "num_attention_heads", 12)
 
 
 @cache

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from unirex.config import Config
+from unirex.models.activations import NUMBER, kept_numbers
 
 POINTS = 3  # of Integrated Gradients, if nothing else is said
 ATTRIBUTION = 2 / 3  # of a training pass: forward and backward, but no gradients of weights
@@ -16,11 +17,8 @@ FORWARD = 1 / 3  # of a training pass
 ATTRIBUTIONS = ("integrated-gradients", "gradient", "input-x-gradient", "deeplift")
 SECOND_ENCODER = ("dual-lm", "bucket-tagger", "a2r", "hard-kuma")
 VIEWS = ("comprehensiveness", "sufficiency")
-NUMBER = 4  # bytes, in single precision
 OPTIMISER = 3 * NUMBER  # bytes a trained weight has beside itself: its gradient and Adam's two means
-KEPT = 20  # numbers of the hidden size that a layer keeps of a token for the backward pass
-MATRICES = 3.2  # of heads × width numbers that attention keeps of a token where it is not fused; measured
-RUNNING = 12  # those that live at once while a layer runs without one
+RUNNING = 12  # numbers of the hidden size that live at once while a layer runs without a backward pass
 STATES = 6  # copies of the states of a batch, or of all windows of a long text, that live at once; measured
 
 
@@ -102,15 +100,16 @@ def training_peak(
         size: of the encoder.
         trained: weights that are trained.
         tokens: in the largest batch, padding included.
-        saved: tokens whose activations may be kept (`models.plan.Limits`); what is beyond is computed again.
+        saved: tokens whose activations may be kept (`models.plan.Limits`), fewer where attention keeps its
+            matrices; what is beyond is computed again.
         chunk: tokens that run at once.
         held: bytes held before it starts, the weights among them.
         shards: processes the optimiser's state is divided among.
         width: tokens in the longest text where attention keeps its matrices: on CPUs with dropout, where
             torch's fused kernel has none; 0: it is fused.
     """
-    layer = KEPT * size.hidden + MATRICES * size.heads * width  # numbers a layer keeps of a token
-    kept = min(tokens * kept_passes(config), saved + chunk)
+    layer = kept_numbers(size.hidden, size.heads, width)
+    kept = min(tokens * kept_passes(config), saved * kept_numbers(size.hidden) / layer + chunk)
     optimiser = trained * (NUMBER + (OPTIMISER - NUMBER) / shards)
     if config.training.activation_checkpointing:  # the input of every layer, and one layer of a chunk
         numbers = kept * size.layers * size.hidden + min(tokens, chunk) * layer

@@ -6,8 +6,9 @@ from typing import Any
 
 from unirex.config import Config
 from unirex.encoding.batching import TOKENS
+from unirex.models.activations import NUMBER
 from unirex.models.plan import device_limits, peak_memory
-from unirex.training.cost import NUMBER, Size, explaining_peak, training_peak
+from unirex.training.cost import Size, explaining_peak, training_peak
 
 
 def encoder_size(config: Any) -> Size:
