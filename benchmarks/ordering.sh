@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Faithful and plausible at once: slm-fpo with its defaults beside a plain classifier, three seeds on SST test, and
-# once on Movies. SST is measured in docs/results/ordering.md; Movies is not yet.
+# once on Movies: docs/results/ordering.md.
 #   UNIREX_DATA=data benchmarks/ordering.sh runs/ordering
 # What is finished is not done again.
 set -euo pipefail
