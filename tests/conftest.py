@@ -8,7 +8,7 @@ os.environ["UNIREX_CACHE"] = "off"  # tests leave nothing behind; those of the c
 import pytest
 from hypothesis import settings
 
-settings.register_profile("unirex", deadline=None, derandomize=True, max_examples=60)
+settings.register_profile("unirex", deadline=None, derandomize=True, max_examples=40)
 settings.load_profile("unirex")
 
 
