@@ -90,8 +90,9 @@ class Perturber:
         def work(rows: Tensor, width: int) -> tuple[Tensor]:
             return (task(*self.view(task, batch, embeds, kept[rows], owner[rows], width)),)
 
-        limits = device_limits(task.encoder)
-        return chunks.run(work, limits, before=limits.kept(*batch.input_ids.shape))[0]
+        limits, (rows, width) = device_limits(task.encoder), batch.input_ids.shape
+        before = limits.kept(rows * width, min(width, task.window))  # a long text was read in windows
+        return chunks.run(work, limits, before=before)[0]
 
     def view(
         self, task: TaskModel, batch: Batch, embeds: Tensor, kept: Tensor, owner: Tensor, width: int

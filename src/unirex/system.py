@@ -597,7 +597,12 @@ def load(folder: str | Path, *, device: str | None = None, labels: Sequence[Labe
         raise UserError(f"{folder}: a unirex system has its labels already; labels name a classifier's.")
     model.eval()
     if device:
-        model.to(torch.device(device))
+        try:
+            model.to(torch.device(device))
+        except (RuntimeError, AssertionError) as error:  # no such device, or torch is not built for it
+            raise UserError(
+                f"device '{device}': {one_line(error)}. `unirex doctor` lists what there is."
+            ) from error
     return System(model, tokenizer)
 
 

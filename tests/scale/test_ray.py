@@ -6,6 +6,7 @@ import signal
 import sys
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from deadly import deadly
@@ -43,6 +44,20 @@ def test_without_ray_it_is_said_how_to_get_it(monkeypatch):
     message = r"--engine ray needs Ray: pip install 'unirex\[ray\]'"
     with pytest.raises(UserError, match=message), ray_engine.ray_session():
         pass
+
+
+def test_the_room_of_a_cluster_is_that_of_its_machines():
+    """Two cores or one GPU more on another machine are no room for a worker that needs both."""
+    machines = [{"CPU": 8.0, "GPU": 1.0}, {"CPU": 3.0}, {"GPU": 4.0}]
+    alive = [{"Alive": True, "Resources": resources} for resources in machines]
+    session = ray_engine.Session(SimpleNamespace(nodes=lambda: alive))
+    assert session.room(None, cores=2) == 5 and session.room(3, cores=2) == 3
+    assert session.room(None, cores=2, gpus=1) == 1
+    with pytest.raises(UserError, match="--threads 9"):
+        session.room(None, cores=9)
+    del machines[0]["GPU"], machines[2]["GPU"]
+    with pytest.raises(UserError, match="--device cuda: no machine of the Ray cluster has a GPU"):
+        session.room(None, cores=1, gpus=1)
 
 
 def test_an_actor_that_is_killed_costs_nothing(tasks, run, corpus, plain, tmp_path):

@@ -149,6 +149,14 @@ def test_what_is_not_a_text_is_refused(systems, text, said):
         systems("bert").explain([text])
 
 
+@pytest.mark.parametrize("device", ["cuda:99", "nowhere"])
+def test_a_device_that_is_not_there_is_said(systems, tmp_path, device):
+    systems("bert").save_pretrained(tmp_path)
+    assert unirex.load(tmp_path, device="cpu").model.device.type == "cpu"
+    with pytest.raises(UserError, match=f"device '{device}': .*unirex doctor"):
+        unirex.load(tmp_path, device=device)
+
+
 def test_the_pipeline_of_transformers(systems, tmp_path):
     systems("bert").save_pretrained(tmp_path / "run")
     classify = transformers.pipeline("rationale-classification", model=str(tmp_path / "run"))

@@ -119,6 +119,7 @@ def system_options(
     add("run", type=str, nargs="?", help=run)
     add("--model", type=str, help="a Hugging Face sequence classifier: a folder or a Hub id")
     add("--labels", type=list[bool | int | str], help="of --model: names of its classes, in their order")
+    add("--device", type=str, help="where it runs, such as cuda (default: the CPU)")
 
 
 def extractor_options(parser: ArgumentParser) -> None:
@@ -176,7 +177,7 @@ def staff_of(options: Namespace) -> Staff | None:
         return None
     from unirex.scale.engines import Staff
 
-    return Staff(options.engine, options.workers, options.threads, options.address)
+    return Staff(options.engine, options.workers, options.threads, options.address, options.device)
 
 
 def found_anywhere(model: str) -> str:
@@ -447,7 +448,7 @@ def build_system(options: Namespace) -> System:
     """The system of `load_system`, without a word: for workers."""
     from unirex.system import load
 
-    system = load(options.run or options.model, labels=options.labels)
+    system = load(options.run or options.model, device=options.device, labels=options.labels)
     if options.dial is not None or options.blend is not None:
         return _blended(system, options)
     config, given = system.model.config, options.extractor_options

@@ -288,13 +288,14 @@ def become_worker(threads: int, environment: Mapping[str, str]) -> None:
         threads: CPU threads it computes with.
         environment: of the parent now; what it is forked from may be older.
     """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one
+    os.environ.clear()
     os.environ.update(environment)
-    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS"):  # read when torch is imported
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS"):  # read when libraries load
         os.environ[name] = str(threads)
     import torch
 
     torch.set_num_threads(threads)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one
     threading.Thread(target=_die_with_parent, daemon=True).start()
 
 

@@ -25,6 +25,7 @@ from unirex.models.activations import NUMBER, kept_numbers
 
 ATTENTION = 1024  # tokens in a row at which attention costs as much as the rest of a layer
 CHUNK = 4 << 30  # bytes of activations in a chunk of an accelerator
+CONTAINER = Path("/sys/fs/cgroup/memory.max")  # bytes that a container may use
 
 
 @dataclass(frozen=True)
@@ -36,9 +37,9 @@ class Limits:
     saved: int  # tokens whose activations are kept for the backward pass; others are recomputed there
     matrices: float = 0.0  # what attention adds to a token that is kept, for each token of its row
 
-    def kept(self, rows: int, width: int) -> float:
-        """As how many tokens rows of a width count that are kept for the backward pass."""
-        return rows * width * (1 + self.matrices * width)
+    def kept(self, tokens: int, width: int) -> float:
+        """As how many tokens these count, in rows of a width, if they are kept for the backward pass."""
+        return tokens * (1 + self.matrices * width)
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ class Plan:
         """
         parts, done = [], before
         for rows, width in self.chunks:
-            done += limits.kept(len(rows), width)
+            done += limits.kept(len(rows) * width, width)
             again = done > limits.saved and torch.is_grad_enabled()
             parts.append(checkpoint(work, rows, width, use_reentrant=False) if again else work(rows, width))
         back = torch.cat([rows for rows, _ in self.chunks]).argsort()
@@ -142,12 +143,15 @@ def device_limits(encoder: Any) -> Limits:
 
 
 def unfused_heads(encoder: Any) -> int:
-    """Heads of attention whose matrices are kept for the backward pass: with dropout, on a CPU; else 0."""
+    """Heads of attention whose matrices are kept for the backward pass; 0 where a fused kernel keeps none.
+
+    There is none for attention in single steps (`eager`), and on a CPU none with dropout.
+    """
     config = encoder.config
     shares = [getattr(config, name, 0.0) for name in ("attention_probs_dropout_prob", "attention_dropout")]
-    if not encoder.training or not any(shares) or next(encoder.parameters()).device.type != "cpu":
-        return 0
-    return getattr(config, "num_attention_heads", 12)
+    dropped = encoder.training and any(shares) and next(encoder.parameters()).device.type == "cpu"
+    single = getattr(config, "_attn_implementation", None) == "eager"
+    return getattr(config, "num_attention_heads", 12) if dropped or single else 0
 
 
 @cache
@@ -168,9 +172,13 @@ def memory(device: str) -> int:
     if torch.device(device).type == "cuda":
         return int(torch.cuda.get_device_properties(device).total_memory)
     try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):  # not every system reports it
-        return 8 << 30
+        whole = 8 << 30
+    try:
+        return min(whole, int(CONTAINER.read_text()))
+    except (OSError, ValueError):  # there is none, or it is "max"
+        return whole
 
 
 def peak_memory(device: str = "cpu") -> int:

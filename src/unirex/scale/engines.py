@@ -24,12 +24,14 @@ class Staff:
         workers: how many; None: one here, on Ray as many as have room.
         threads: CPU threads of each; None: the cores divided among the workers, on Ray one.
         address: of a Ray cluster; None: that of RAY_ADDRESS, else one is started here.
+        device: where models run; each actor of Ray gets a GPU of its own if it is `cuda`.
     """
 
     engine: str = "local"
     workers: int | None = None
     threads: int | None = None
     address: str | None = None
+    device: str | None = None
 
     def __post_init__(self) -> None:
         if self.engine not in ENGINES:
@@ -47,9 +49,10 @@ class Staff:
         if self.engine == "ray":
             from unirex.scale.ray_engine import Actors, ray_session
 
-            threads = self.threads or 1
+            threads, gpus = self.threads or 1, int((self.device or "").startswith("cuda"))
             with ray_session(self.address, cores=self.workers and self.workers * threads) as session:
-                yield Actors(session, work, threads=threads), session.room(self.workers, cores=threads)
+                room = session.room(self.workers, cores=threads, gpus=gpus)
+                yield Actors(session, work, threads=threads, gpus=gpus), room
             return
         from unirex.scale.processes import Here, Processes
 

@@ -33,10 +33,14 @@ class Session:
 
     ray: Any
 
-    def room(self, workers: int | None, *, cores: int) -> int:
-        """How many workers with this number of cores each there is room for; at most `workers`."""
-        room = sum(int(node.get("CPU", 0)) // cores for node in self._nodes())
-        if not room:
+    def room(self, workers: int | None, *, cores: int, gpus: int = 0) -> int:
+        """How many workers with so many cores and GPUs each there is room for; at most `workers`."""
+        nodes = self._nodes()
+        if gpus and not any(node.get("GPU", 0) >= gpus for node in nodes):
+            raise UserError("--device cuda: no machine of the Ray cluster has a GPU; leave it out.")
+        wanted = {"CPU": cores, "GPU": gpus}
+        rooms = [min(int(node.get(kind, 0)) // n for kind, n in wanted.items() if n) for node in nodes]
+        if not (room := sum(rooms)):
             raise UserError(
                 f"--threads {cores}: no machine of the Ray cluster has that many cores; give fewer."
             )
@@ -123,14 +127,15 @@ def _failure(error: Exception) -> tuple[str, bool]:
 class Actors(Crew):
     """Actors of a Ray cluster. Texts are counted when their shard is finished."""
 
-    def __init__(self, session: Session, work: Work, *, threads: int) -> None:
-        self.ray, self.work, self.threads = session.ray, work, threads
+    def __init__(self, session: Session, work: Work, *, threads: int, gpus: int = 0) -> None:
+        self.ray, self.work, self.threads, self.gpus = session.ray, work, threads, gpus
         self.pending: dict[Any, Any] = {}  # what an actor was asked → the actor
         self.actors: list[Any] = []
 
     def start(self) -> None:
         """Ask for an actor; it may have to wait for room, and shards go to others meanwhile."""
-        actor = self.ray.remote(_Worker).options(num_cpus=self.threads).remote(self.work, self.threads)
+        actors = self.ray.remote(_Worker).options(num_cpus=self.threads, num_gpus=self.gpus)
+        actor = actors.remote(self.work, self.threads)
         self.actors.append(actor)
         self.pending[actor.load.remote()] = actor
 
