@@ -1,12 +1,14 @@
 """The application: sessions of people, requests of other sites refused, nothing of texts in logs."""
 
 import logging
+import threading
 
 import pytest
 from annotating import project
 from fastapi.testclient import TestClient
 
 from unirex.annotate.app import create_app
+from unirex.errors import UserError
 from unirex.serve.settings import Settings
 
 KEY = "a-key-that-is-long-enough"
@@ -80,8 +82,6 @@ def test_misshapen_answers_are_refused_without_a_trace_of_them(made):
 
 
 def test_other_hosts_need_a_key_and_codes(made):
-    from unirex.errors import UserError
-
     with pytest.raises(UserError, match="key"):
         Settings(host="0.0.0.0")
     settings = Settings(host="0.0.0.0", api_key=KEY)
@@ -95,6 +95,15 @@ def test_other_hosts_need_a_key_and_codes(made):
     for _ in range(10):
         answer = asking.post("/join", json={"who": "AAAA-BBBB-CCCC"})
     assert answer.status_code == 429 and "Retry-After" in answer.headers
+
+
+def test_a_proxy_in_front_needs_a_key_and_codes(made):
+    origins = ["https://annotate.example"]
+    with pytest.raises(UserError, match=r"--url https://annotate\.example: .* give --api_key"):
+        create_app(made, origins=origins)
+    asking = TestClient(create_app(made, Settings(api_key=KEY), origins=origins), base_url=origins[0])
+    assert asking.post("/join", json={"who": "Ann"}).status_code == 422
+    assert asking.post("/join", json={"who": made.codes()[0]}).json()["names"] is False
 
 
 def test_on_the_own_machine_a_name_is_enough(made):
@@ -114,3 +123,12 @@ def test_the_page_runs_only_its_own_script_and_the_log_has_no_texts(made, caplog
     logged = caplog.text
     assert "/texts/{text}" in logged
     assert "gorgeous" not in logged and made.codes()[0] not in logged
+
+
+def test_a_file_that_cannot_be_read_is_in_the_log_and_not_in_the_answer(made, caplog):
+    asking = joined(made)
+    made.store.path.rename(made.store.path.with_name("away"))
+    made.store._local = threading.local()  # as after a restart
+    answer = asking.post("/next", json={})
+    assert answer.status_code == 500 and str(made.store.path) not in answer.text
+    assert f"{made.store.path}: there is no such file." in caplog.text

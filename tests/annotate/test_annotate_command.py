@@ -1,6 +1,7 @@
 """From unlabelled texts by way of people to a better system: the commands, on a tiny encoder."""
 
 import json
+import socket
 import subprocess
 import sys
 import time
@@ -230,6 +231,11 @@ def test_mistakes_get_one_line(tmp_path, capsys):
     assert "fewer than two labels" in fails(capsys, "annotate", texts, "--out", out)
     assert "--run" in fails(capsys, "annotate", texts, "--out", out, "--start", "suggestion")
     assert "key" in fails(capsys, "annotate", texts, "--out", out, "--host", "0.0.0.0")
+    url = "https://annotate.example"
+    assert f"--url {url}: other machines" in fails(capsys, "annotate", texts, "--out", out, "--url", url)
+    assert not out.exists()
+    people = ("--order", "disagreement", "--per_text", 2)
+    assert "--per_text 3" in fails(capsys, "annotate", texts, "--out", out, *people)
     assert "cannot be read" in fails(
         capsys, "annotate", texts, "--out", out, "--guidelines", tmp_path / "no.md"
     )
@@ -238,6 +244,17 @@ def test_mistakes_get_one_line(tmp_path, capsys):
     assert "nothing to export" in fails(capsys, "annotate", "export", out, tmp_path / "new.jsonl")
     assert "retrain needs --run" in fails(capsys, "annotate", "retrain", out)
     assert Project(out).codes() == made.codes() and not Path(tmp_path / "new.jsonl").exists()
+
+
+def test_links_name_this_machine_where_all_addresses_are_listened_at(tmp_path, capsys, monkeypatch):
+    made = project(tmp_path / "g.sqlite", people=1)
+    monkeypatch.setattr(
+        "unirex.serve.running.run_app",
+        lambda app, settings, port, *, announce: announce(f"http://{settings.host}:{port}") or 0,
+    )
+    options = ("--host", "0.0.0.0", "--port", 8001, "--api_key", "a-key-that-is-long-enough")
+    link = succeeds(capsys, "annotate", "--out", made.store.path, *options).split()[1]
+    assert link == f"http://{socket.gethostname()}:8001/#{made.codes()[0]}"
 
 
 def test_a_killed_server_lost_nothing_and_sessions_go_on(tmp_path):

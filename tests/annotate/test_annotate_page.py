@@ -123,6 +123,17 @@ def test_a_closed_page_goes_on_where_it_was_and_earlier_texts_are_corrected(wind
     assert row["reason"] == "not a review"
 
 
+def test_what_one_person_did_not_save_is_not_shown_to_another(window, serving, tmp_path):
+    made = project(tmp_path / "gold.sqlite", per_text=2)
+    address = serving(made)
+    come(window, address, made)
+    window.click(word(1))
+    come(window, address, made, number=1)
+    assert window.run(shows(TEXTS[0])) and marked(window) == []
+    come(window, address, made)
+    assert marked(window) == ["gorgeous"]
+
+
 def test_hostile_text_is_only_text_and_marked_where_it_stands(window, serving, tmp_path):
     made = project(tmp_path / "gold.sqlite", [Example("x", (HOSTILE,))], guidelines="<script>1</script>")
     come(window, serving(made), made)

@@ -28,7 +28,8 @@ def browser(tmp_path_factory):
 def address(served_systems, listening):
     from unirex.serve.examples import Examples
 
-    systems = {name: served_systems[name] for name in ("two-scores", "vanilla", "choices", "rationale")}
+    shown = ("two-scores", "vanilla", "choices", "rationale", "sets")
+    systems = {name: served_systems[name] for name in shown}
     with listening(systems, dataset=Examples("tiny, test", tiny.examples())) as (found, _, _):
         yield found
 
@@ -44,12 +45,32 @@ def visit(browser, address, columns=0, **state):
         browser.until(DONE.format(columns))
 
 
-def enter(browser, text):
-    """Replace the text by typing, and ask."""
+def enter(browser, text, ask="#ask button[type=submit]"):
+    """Replace the text by typing, and ask by a button."""
+    write(browser, text)
+    browser.click(ask)
+
+
+def write(browser, text):
     browser.click("textarea")
     browser.run("document.querySelector('textarea').select()")
     browser.type(text)
-    browser.click("#ask button[type=submit]")
+
+
+def pick(browser, selector, value):
+    """Choose from a list without a name."""
+    browser.run(
+        f"(() => {{ const list = document.querySelector({json.dumps(selector)}); list.value = '{value}';"
+        "list.dispatchEvent(new Event('change')); })()"
+    )
+
+
+def shows(browser, text, columns):
+    """Wait until the form and all columns have the text."""
+    browser.until(DONE.format(columns))
+    wanted = json.dumps(text)
+    browser.until(f"[...document.querySelectorAll('.passage')].every(e => e.textContent === {wanted})")
+    assert browser.run("document.querySelector('textarea').value") == text
 
 
 def words(browser, selector="mark"):
@@ -114,6 +135,35 @@ def test_an_edit_is_compared_with_the_text_before(browser, address):
     browser.until("document.querySelector('.changed') !== null")
     assert "→" in browser.texts(".changed ul")[0]
     assert browser.texts(".changed p")[1].startswith("Newly in the rationale")
+
+
+def test_a_typed_text_outlives_changes_of_the_columns(browser, address):
+    visit(browser, address, 2, text=FILM, views=[("two-scores", ""), ("vanilla", "")])
+    write(browser, "dull film .")
+    pick(browser, ".view:nth-child(2) .field:nth-child(2) select", "occlusion")
+    shows(browser, "dull film .", 2)
+    assert not browser.texts(".view:nth-child(2) .changed")  # the answer before was another extractor's
+    write(browser, "good film .")
+    pick(browser, ".view:nth-child(2) .field:nth-child(1) select", "two-scores")
+    shows(browser, "good film .", 2)
+    enter(browser, "a bad film .", ".view:nth-child(2) .head button")
+    shows(browser, "a bad film .", 1)
+    visit(browser, address, 1, text="a ?", choice=["bad plot", "good film"], views=[("choices", "")])
+    for model in ("two-scores", "choices"):
+        pick(browser, ".view .field:nth-child(1) select", model)
+        browser.until(f"document.querySelector('.view h3').textContent.startsWith('{model}')")
+    assert browser.run("document.querySelector('[name=choices]').value") == "bad plot\ngood film"
+
+
+def test_a_system_added_after_an_edit_is_compared_on_the_same_text(browser, address):
+    text = tiny.SENTENCES[0]
+    visit(browser, address, 1, text=text, views=[("two-scores", "")], example=0, drop="0:2:10")
+    browser.until(CHANGED)
+    assert browser.texts(".gold-chip")
+    enter(browser, FILM, "#add-view")
+    shows(browser, FILM, 2)
+    assert not browser.texts(":is(.gold-chip, .gold-mark, .dropped, .without):is(#views *)")
+    browser.until("!location.hash.includes('drop') && !location.hash.includes('example')")
 
 
 def test_systems_side_by_side_with_other_extractors_labels_and_dials(browser, address, served_systems):
@@ -193,6 +243,27 @@ def test_a_pair_a_contrast_sentences_and_a_text_that_is_cut(browser, address, se
     assert browser.texts(".view .warning")[0].startswith(f"Cut: {read.truncated} tokens were not read")
     assert words(browser)[0] == next(piece.text for piece in read.sentences if piece.selected)
     assert not browser.complaints
+
+
+def test_a_contrast_of_label_sets_prefers_the_most_probable_label(browser, address, served_systems):
+    shares = served_systems["sets"].explain(FILM).probabilities
+    first, other = max(shares, key=shares.get), min(shares, key=shares.get)
+    visit(browser, address, 1, text=FILM, views=[("sets", "integrated-gradients")], contrast=other)
+    assert f"Reasons for {first} rather than for {other}." in browser.texts(".view .fine")
+
+
+def test_a_long_text_is_said_to_be_read_in_windows(browser, served_systems, encoders, listening):
+    from unirex.system import System
+
+    model = tiny.build_model(encoders("bert"), extractor="shared-lm", max_length=40, truncation="windows")
+    system, text = System(model, served_systems["slm"].tokenizer), " ".join(["good film"] * 40)
+    with listening({"windows": system}) as (found, _, _):
+        visit(browser, found, 1, text=text)
+        note = "Texts longer than 40 tokens are read in overlapping windows."
+        assert note in browser.texts(".view .fine") and not browser.texts(".view .warning")
+        assert browser.texts(".passage") == [text]
+        visit(browser, found, 1, text=[text, "dull ."])
+        assert note in browser.texts(".view .fine")
 
 
 def test_examples_are_filtered_and_shown_with_their_gold(browser, address, served_systems):

@@ -150,6 +150,14 @@ def test_kserve(ask, served_systems):
     assert ask.post("/v1/models/other:predict", json={"instances": ["a"]}).status_code == 404
 
 
+def test_a_model_of_a_server_that_stops_is_not_ready(ask, monkeypatch):
+    monkeypatch.setattr(ask.service.batcher, "stopping", True)
+    for path in ("/v1/models/slm", "/v2/models/slm/ready", "/v2/health/ready"):
+        response = ask.get(path)
+        assert response.status_code == 503 and response.json()["error_type"] == "unavailable"
+    assert ask.get("/v2/models/other/ready").status_code == 404
+
+
 def test_info_and_health(ask, served_systems):
     info = ask.get("/info").json()
     assert [model["name"] for model in info["models"]] == list(served_systems)

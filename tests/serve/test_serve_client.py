@@ -1,6 +1,7 @@
 """The client and the command."""
 
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -52,6 +53,21 @@ def test_the_client_says_what_is_wrong(server):
     with pytest.raises(UserError, match="no answer"):
         Client("http://127.0.0.1:9", timeout=1).predict("dull")
     assert not Client("http://127.0.0.1:9", timeout=1).ready()
+
+
+@pytest.mark.parametrize(("status", "message"), [(200, "no answer from a server"), (500, "answered 500")])
+def test_an_answer_that_breaks_off_is_an_error_in_a_line(status, message):
+    with listener("127.0.0.1", 0) as broken, ThreadPoolExecutor(1) as pool:
+
+        def answer():
+            connection, _ = broken.accept()
+            with connection:
+                connection.recv(1 << 16)
+                connection.sendall(b"HTTP/1.1 %d -\r\nContent-Length: 100\r\n\r\n{" % status)
+
+        pool.submit(answer)
+        with pytest.raises(UserError, match=message):
+            Client(f"http://127.0.0.1:{broken.getsockname()[1]}", timeout=30).info()
 
 
 def test_the_client_asks_an_overloaded_server_again(server, monkeypatch):
@@ -116,6 +132,7 @@ def test_the_command_serves_saved_systems(served_systems, tmp_path, monkeypatch)
     assert list(service.systems) == ["slm"] and server.address[0] == "127.0.0.1" and server.address[1]
     assert service.settings.limits.inputs == 7 and service.settings.batching.texts == 9
     assert code == 0 and not server.config.access_log
+    assert server.config.limit_concurrency is None  # its refusals are no JSON; the guard's are
     shown = server.config.app.state.examples
     assert shown.name == "demo, dev" and len(shown.items) == 3
     assert main(["serve", str(tmp_path / "slm"), "--number", "3"]) == 2  # of no data

@@ -66,7 +66,8 @@ def test_learning_items_are_apart_from_the_tests_before_and_after():
     learnt = [row for row in plan if row.part == "learning"]
     assert [row.marked for row in learnt] == [False] * 3 + [True] * 3
     tests = [row for row in plan if row.part in ("pre", "post")]
-    assert not any(row.marked for row in tests)
+    checks = [row for row in plan if row.part == "check"]
+    assert len(checks) == 1 and not any(row.marked for row in [*tests, *checks])
     assert not {row.item for row in learnt} & {row.item for row in tests}
     assert {row.arm for row in tests} == {"A"}
     assert {row.arm for row in plan_questions(study, 1) if row.part == "pre"} == {"B"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection
 from dataclasses import asdict
 from hmac import compare_digest
@@ -14,19 +15,20 @@ from unirex.annotate.items import MOST_SPANS, Reply
 from unirex.annotate.project import LONGEST_REASON, Annotator, Project
 from unirex.annotate.status import status_of
 from unirex.database import StoreError
-from unirex.errors import UserError
+from unirex.errors import UserError, one_line
 from unirex.report.markup import element
 from unirex.report.page import header
 from unirex.serve.errors import ApiError, failed, handle_errors, unauthorized
 from unirex.serve.guard import Guard
 from unirex.serve.live import live_page, resource
 from unirex.serve.sessions import Attempts, Sessions
-from unirex.serve.settings import Settings, is_loopback
+from unirex.serve.settings import KEY, Settings, is_loopback
 
 MOST_LABELS = 1000  # of one reply
 MOST_SEGMENTS = 100
 Number = Annotated[int, Field(ge=0, lt=1 << 53)]
 router = APIRouter()
+log = logging.getLogger("unirex.serve")
 
 
 class Body(BaseModel):
@@ -78,9 +80,10 @@ def create_app(
     Args:
         project: the annotation.
         settings: host, key and limits; by default for this machine's own user.
-        origins: further ones it is known by, such as that of a proxy in front.
+        origins: further ones it is known by, such as that of a proxy in front; they need a key.
     """
     settings = settings or Settings()
+    check_origins(settings, origins)
     app = FastAPI(title="unirex annotate", docs_url=None, redoc_url=None, openapi_url=None)
     app.state.project, app.state.settings = project, settings
     app.state.sessions = Sessions(project.store.secret(), kind="annotator")
@@ -91,9 +94,19 @@ def create_app(
 
     @app.exception_handler(StoreError)
     async def broken(_: Request, error: StoreError) -> Response:
+        log.error("%s", one_line(error))
         return failed().response()
 
     return app
+
+
+def check_origins(settings: Settings, origins: Collection[str]) -> None:
+    """Refuse further origins without a key: other machines ask by them, whatever the host is."""
+    if origins and settings.api_key is None:
+        raise UserError(
+            f"--url {', '.join(origins)}: other machines could ask without a key; "
+            f"give --api_key, or set {KEY}."
+        )
 
 
 def _project(request: Request) -> Project:

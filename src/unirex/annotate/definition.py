@@ -83,10 +83,10 @@ class Definition:
             raise UserError("start suggestion: name the system that suggests: --run runs/slm")
         if self.order == "uncertainty" and not self.systems:
             raise UserError("order uncertainty: name the system that may be unsure: --run runs/slm")
-        if self.order == "disagreement" and len(self.systems) < 2 and self.per_text < 2:
+        if self.order == "disagreement" and len(self.systems) < 2 and self.per_text < 3:
             raise UserError(
                 "order disagreement: it is between two systems (--run runs/a runs/b) or between people "
-                "(--per_text 2 or more)."
+                "(--per_text 3 or more: two may disagree, then others are asked)."
             )
 
     @property
@@ -105,4 +105,6 @@ class Definition:
             name: tuple(value) if isinstance(value, list) else value for name, value in plain.items()
         }
         values["systems"] = tuple(Source(**source) for source in plain["systems"])
+        if values["order"] == "disagreement" and len(values["systems"]) < 2 and values["per_text"] == 2:
+            values["order"] = "as-is"  # what it came to in files from before it was refused
         return cls(**values)

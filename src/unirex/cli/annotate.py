@@ -48,7 +48,7 @@ def _annotate_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     add("--number", type=int, help="how many texts, from the first on")
     inputs.dataset_options(parser)
     inputs.server_options(parser, key=f"of the owner; better in {KEY}, as others see options")
-    add("--url", type=str, help="address that people use, if a proxy stands in front")
+    add("--url", type=str, help="address that people use, if a proxy stands in front; needs a key")
     inputs.threads_option(parser)
 
 
@@ -57,16 +57,20 @@ def _annotate(options: Namespace) -> int:
     from unirex.serve import check_installed
 
     check_installed()
+    from unirex.annotate.app import check_origins
     from unirex.serve.running import check_port
+    from unirex.serve.sessions import origin_of
     from unirex.serve.settings import Settings
 
     check_port(options.port)
     settings = Settings(host=options.host, api_key=options.api_key or os.environ.get(KEY) or None)
+    origins = [origin_of(options.url)] if options.url else []
+    check_origins(settings, origins)
     if not options.out:
         raise UserError("annotate needs --out, as in --out gold.sqlite")
     out = Path(options.out)
     project = _opened(out, options) if out.exists() else _created(out, options)
-    return _serve(project, settings, options)
+    return _serve(project, settings, origins, options)
 
 
 def _created(out: Path, options: Namespace) -> Project:
@@ -198,15 +202,12 @@ def _opened(out: Path, options: Namespace) -> Project:
     return project
 
 
-def _serve(project: Project, settings: Any, options: Namespace) -> int:
+def _serve(project: Project, settings: Any, origins: Sequence[str], options: Namespace) -> int:
     from unirex.annotate.app import create_app
-    from unirex.serve.running import run_app
-    from unirex.serve.sessions import origin_of
-
-    origins = [origin_of(options.url)] if options.url else []
+    from unirex.serve.running import reachable, run_app
 
     def announce(address: str) -> None:
-        base = (options.url or address).rstrip("/")
+        base = (options.url or reachable(address)).rstrip("/")
         say(f"{project.store.path}: annotating at {base}/ ; Ctrl-C stops, the same command goes on.")
         for number, code in project.codes().items():
             print(f"{project.annotator(number).name}  {base}/#{code}", flush=True)

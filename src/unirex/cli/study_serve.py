@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import re
 import secrets
-import socket
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -31,7 +29,7 @@ def options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
 def run(options: Namespace) -> int:
     """Ask the people of a study in their browsers until stopped."""
     check_installed()
-    from unirex.serve.running import check_port, run_app
+    from unirex.serve.running import check_port, reachable, run_app
     from unirex.serve.study import create_study_app
     from unirex.user_study.study import UserStudy
 
@@ -43,18 +41,9 @@ def run(options: Namespace) -> int:
     app = create_study_app(study, settings, url=options.url)
 
     def announce(address: str) -> None:
-        _print_links(study, (options.url or _reachable(address)).rstrip("/"), made)
+        _print_links(study, (options.url or reachable(address)).rstrip("/"), made)
 
     return run_app(app, settings, options.port, announce=announce)
-
-
-def _reachable(address: str) -> str:
-    """The address with this machine's name, where the server listens at all of its addresses.
-
-    >>> _reachable("http://127.0.0.1:8000")
-    'http://127.0.0.1:8000'
-    """
-    return re.sub(r"//(0\.0\.0\.0|\[::\]):", f"//{socket.gethostname()}:", address)
 
 
 def _print_links(study: UserStudy, address: str, key: str | None) -> None:

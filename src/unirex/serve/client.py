@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping, Sequence
+from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
@@ -125,7 +126,7 @@ class Client:
                 return json.load(response)
         except HTTPError:
             raise
-        except (URLError, TimeoutError, OSError, ValueError) as error:
+        except (URLError, TimeoutError, OSError, HTTPException, ValueError) as error:
             reason = getattr(error, "reason", error)
             raise UserError(f"{self.url}: no answer from a server ({reason}).") from None
 
@@ -154,7 +155,7 @@ def _problem(error: HTTPError) -> ServerError:
     try:
         body = json.load(error)
         return ServerError(f"{body['error']} ({error.code})", error.code, str(body["error_type"]))
-    except (ValueError, KeyError, TypeError):
+    except (OSError, HTTPException, ValueError, KeyError, TypeError):
         return ServerError(f"the server answered {error.code}.", error.code, "error")
 
 

@@ -17,11 +17,12 @@ async def models(request: Request) -> Response:
     return as_json({"models": list(service_of(request).systems)})
 
 
-@router.get("/v1/models/{name}", responses={404: FAILURES[404]})
+@router.get("/v1/models/{name}", responses={404: FAILURES[404], 503: FAILURES[503]})
 async def model(name: str, request: Request) -> Response:
     """Whether a system is ready."""
-    service = service_of(request)
-    return as_json({"name": service.served(name).name, "ready": service.ready})
+    served = service_of(request).served(name)
+    await ready(request)
+    return as_json({"name": served.name, "ready": True})
 
 
 @router.post("/v1/models/{name}:predict", response_model=schemas.KServePredictions, responses=FAILURES)
@@ -58,7 +59,7 @@ async def server_ready(request: Request) -> Response:
     return await ready(request)
 
 
-@router.get("/v2/models/{name}/ready", responses={404: FAILURES[404]})
+@router.get("/v2/models/{name}/ready", responses={404: FAILURES[404], 503: FAILURES[503]})
 async def model_ready(name: str, request: Request) -> Response:
     """Whether a system is ready."""
     return await model(name, request)

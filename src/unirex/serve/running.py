@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import socket
 from collections.abc import Callable
 
@@ -19,7 +20,7 @@ def run_app(app: ASGIApp, settings: Settings, port: int, *, announce: Callable[[
 
     Args:
         app: to run.
-        settings: its host and limits.
+        settings: its host.
         port: to listen at; 0: any that is free.
         announce: called with the address of the server once it is known.
     """
@@ -32,7 +33,6 @@ def run_app(app: ASGIApp, settings: Settings, port: int, *, announce: Callable[[
         access_log=False,  # it would hold queries; ours has only routes
         server_header=False,
         timeout_graceful_shutdown=DRAIN,
-        limit_concurrency=2 * settings.limits.requests,
     )
     server = uvicorn.Server(config)
     with listener(settings.host, port) as listening:
@@ -40,6 +40,15 @@ def run_app(app: ASGIApp, settings: Settings, port: int, *, announce: Callable[[
         announce(f"http://[{host}]:{bound}" if ":" in host else f"http://{host}:{bound}")
         server.run(sockets=[listening])
     return 0 if server.started else 2
+
+
+def reachable(address: str) -> str:
+    """The address with this machine's name, where the server listens at all of its addresses.
+
+    >>> reachable("http://127.0.0.1:8000")
+    'http://127.0.0.1:8000'
+    """
+    return re.sub(r"//(0\.0\.0\.0|\[::\]):", f"//{socket.gethostname()}:", address)
 
 
 def listener(host: str, port: int) -> socket.socket:

@@ -91,7 +91,12 @@ def _spread(size: int, generator: np.random.Generator) -> list[int]:
 
 
 def _with_checks(
-    definition: Definition, task: Task, plan: Sequence[Planned], generator: np.random.Generator
+    definition: Definition,
+    task: Task,
+    plan: Sequence[Planned],
+    generator: np.random.Generator,
+    *,
+    marked: bool = True,
 ) -> list[Planned]:
     """The plan with attention checks at even distances, each asking for a random answer."""
     checks, mixed = definition.numbers("check"), list(plan)
@@ -100,7 +105,7 @@ def _with_checks(
         scale = CONFIDENCE if task == "simulation" else ALIGNMENT
         label = str(generator.choice(labels)) if task == "simulation" else None
         score = int(generator.integers(1, len(scale) + 1))
-        check = Planned(task, "check", number, GOLD, right=label, score=score)
+        check = Planned(task, "check", number, GOLD, marked, right=label, score=score)
         mixed.insert(count * len(plan) // (len(checks) + 1), check)
     return mixed
 
@@ -121,4 +126,6 @@ def _learning(definition: Definition, annotator: int, generator: np.random.Gener
                 yield _question(definition, "reading", "learning", number, arm, marked=marked)
             order = generator.permutation(definition.numbers("main")).tolist()
             test = [_question(definition, "simulation", part, at, arm, marked=False) for at in order]
-            yield from _with_checks(definition, "simulation", test, generator) if part == "post" else test
+            if part == "post":
+                test = _with_checks(definition, "simulation", test, generator, marked=False)
+            yield from test

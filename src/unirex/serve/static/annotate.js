@@ -73,7 +73,7 @@
 
   // ---- A draft of what is not saved yet: places only, never the text ------------------------------------------
 
-  const draftName = () => `unirex-annotate-${project.digest}`;
+  const draftName = () => `unirex-annotate-${project.digest}-${project.me}`;
 
   function keepDraft() {
     try {

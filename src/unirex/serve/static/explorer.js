@@ -50,8 +50,18 @@
 
   function readTexts() {
     state.texts = [...form.querySelectorAll("[name=text]")].map((area) => area.value);
-    const lines = form.elements.choices?.value.split("\n").map((line) => line.trim()).filter(Boolean);
-    state.choices = lines ?? [""];
+    const { choices } = form.elements;
+    if (choices && choices.value !== state.choices.join("\n")) state.choices = choices.value.split("\n").map((line) => line.trim()).filter(Boolean);
+  }
+
+  /** Reads the form and says whether the text was edited: what was dropped or marked was of the text before. */
+  function readEdit() {
+    const before = JSON.stringify(input());
+    readTexts();
+    if (JSON.stringify(input()) === before) return false;
+    state.dropped.clear();
+    state.example = null;
+    return true;
   }
 
   /** The text as a request has it; cut, without the dropped words. */
@@ -113,13 +123,21 @@
     const title = makeAuto("h3", "", model.name, " ", by), remove = Object.assign(make("button", "", "Remove"), { type: "button" });
     remove.hidden = state.columns.length === 1;
     remove.setAttribute("aria-label", `Remove ${model.name}`);
-    remove.addEventListener("click", () => { state.columns.splice(number, 1); drawAll(); remember(); find("#add-view").focus(); });
+    remove.addEventListener("click", () => {
+      const again = readEdit();
+      state.columns.splice(number, 1);
+      drawAll();
+      remember();
+      if (again) explain();
+      find("#add-view").focus();
+    });
     const systems = make("select"), extractors = make("select");
     column.model = fillSelect(systems, info.models.map(({ name }) => [name, name]), model.name);
     const others = model.extractors.filter((name) => name !== model.extractor);
     column.extractor = fillSelect(extractors, [["", `its own (${model.extractor})`], ...others.map((name) => [name, name])], column.extractor);
-    systems.addEventListener("change", () => { Object.assign(column, { model: systems.value, extractor: "", dial: null, result: null, before: null }); drawAll(); explain({ only: column }); });
-    extractors.addEventListener("change", () => { column.extractor = extractors.value; column.before = null; drawAll(); explain({ only: column }); });
+    const change = (changes) => { readEdit(); Object.assign(column, { before: null, said: undefined }, changes); drawAll(); explain({ only: column }); };
+    systems.addEventListener("change", () => change({ model: systems.value, extractor: "", dial: null, result: null }));
+    extractors.addEventListener("change", () => change({ extractor: extractors.value }));
     column.element = make("section", "view", make("div", "head", title, remove));
     column.element.append(make("div", "fields", labelled("System", systems), labelled("Explained by", extractors), dial(column, model)));
     column.element.append(make("div", "answer"));
@@ -156,6 +174,9 @@
 
   // ---- Explaining -----------------------------------------------------------------------------------------
 
+  /** The label that is explained where none is asked for, of label sets too. */
+  const mostProbable = ({ probabilities }) => probabilities.reduce((best, entry) => (entry.probability > best.probability ? entry : best)).label;
+
   async function request(column, signal) {
     const model = modelOf(column), body = { inputs: [input()], model: model.name, truncate: true, unit: state.unit, faithfulness: true, floor: DRAWS };
     if (model.predicts_from === "rationale") body.budget = "all";
@@ -163,24 +184,24 @@
     if (column.extractor) body.extractor = column.extractor;
     else if (column.dial !== null && column.dial !== undefined) body.dial = column.dial;
     if (state.contrast) {
-      const first = state.target || (await ask("predict", { inputs: [input()], model: model.name, truncate: true }, signal)).results[0].label;
+      const first = state.target || mostProbable((await ask("predict", { inputs: [input()], model: model.name, truncate: true }, signal)).results[0]);
       body.contrast = [first, state.contrast];
     } else if (state.target) body.target = state.target;
     return body;
   }
 
   async function answer(column, signal) {
+    const said = JSON.stringify(input());
     Object.assign(column, { busy: true, problem: null });
     drawAnswer(column);
     try {
       const body = await request(column, signal), { results } = await ask("explain", body, signal);
-      const said = JSON.stringify(input());
       if (column.said !== undefined && column.said !== said && column.result) column.before = column.result;
       Object.assign(column, { result: results[0], asked: body, said });
     } catch (error) {
       if (error.name === "AbortError") return;
       if (error.status === 401) fail(error);
-      Object.assign(column, { problem: error.message, result: null });
+      Object.assign(column, { problem: error.message, result: null, said });
     }
     column.busy = false;
     drawAnswer(column);
@@ -192,14 +213,15 @@
     return `${column.model}: ${explorerView.named(label, explanations[0].choices)}`;
   };
 
-  /** Asks all systems, or one of them; an earlier question that is still open is given up. */
+  /** Asks all systems, or one and those that answered for another text; an earlier question that is still open is given up. */
   async function explain({ only } = {}) {
     if (!state.texts.some((text) => text.trim())) { tell("Type a text first."); return; }
     if (modelOf(state.columns[0]).choices && state.choices.length < 2) { tell("Give two choices or more, one a line."); return; }
     find("#problem").textContent = "";
     asking?.abort();
     asking = new AbortController();
-    const { signal } = asking, asked = state.columns.filter((column) => !only || column === only || column.busy);
+    const { signal } = asking, said = JSON.stringify(input());
+    const asked = state.columns.filter((column) => !only || column === only || column.busy || column.said !== said);
     tell("Explaining …");
     remember();
     await Promise.all(asked.map((column) => answer(column, signal)));
@@ -209,9 +231,7 @@
   }
 
   function submit() {
-    const before = JSON.stringify(input());
-    readTexts();
-    if (JSON.stringify(input()) !== before) { state.dropped.clear(); state.example = null; }
+    readEdit();
     drawOptions();
     explain();
   }
@@ -328,10 +348,10 @@
   });
   for (const name of ["unit", "target", "contrast"])
     form.elements[name].addEventListener("change", (event) => { state[name] = event.target.value; if (name === "unit") state.dropped.clear(); explain(); });
-  find("#add-text").addEventListener("click", () => { readTexts(); state.texts.push(""); drawTexts(); form.querySelectorAll("[name=text]")[1].focus(); });
+  find("#add-text").addEventListener("click", () => { readEdit(); state.texts.push(""); drawTexts(); form.querySelectorAll("[name=text]")[1].focus(); });
   find("#add-view").addEventListener("click", () => {
     const next = info.models.find(({ name }) => !shownModels().includes(name)) ?? info.models[0];
-    readTexts();
+    readEdit();
     state.columns.push({ model: next.name, extractor: "", dial: null });
     drawAll();
     explain({ only: state.columns.at(-1) });

@@ -145,8 +145,8 @@ const explorerView = (() => {
     }
     if (explanation.truncated)
       made.push(make("p", "warning fine", `Cut: ${dom.count(explanation.truncated)} tokens were not read; this system reads ${dom.count(info.max_length)}.`));
-    if (info.truncation === "windows" && explanation.tokens.length + 2 > info.window)
-      made.push(make("p", "fine", `Read in overlapping windows of ${dom.count(info.window)} tokens.`));
+    if (info.truncation === "windows")
+      made.push(make("p", "fine", `Texts longer than ${dom.count(info.window)} tokens are read in overlapping windows.`));
     return made;
   }
 
