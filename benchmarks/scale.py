@@ -145,16 +145,9 @@ def training(place: Path, rows: int) -> None:
     for number in (rows // 100, rows // 10, rows):
         write_corpus(place / "train.jsonl", number, labels=("neg", "pos"))
         command = [sys.executable, "-m", "unirex.cli", "train", "--method", "vanilla", "--threads", "1"]
-        command += [
-            "--data",
-            str(place / "train.jsonl"),
-            "--encoder",
-            str(place / "encoder"),
-            "--summary",
-            "0",
-        ]
-        command += ["--training.max_batches", "100", "--training.epochs", "1", "--max_length", "32"]
-        command += ["--out", str(place / f"run-{number}")]
+        command += ["--data", str(place / "train.jsonl"), "--encoder", str(place / "encoder")]
+        command += ["--out", str(place / f"run-{number}"), "--max_length", "32", "--summary", "0"]
+        command += ["--training.max_batches", "100", "--training.epochs", "1"]
         cache = {"UNIREX_CACHE": str(place / "cache")}
         process = subprocess.Popen(command, env=os.environ | cache, stdout=quiet, stderr=quiet)
         _, status, used = os.wait4(process.pid, 0)

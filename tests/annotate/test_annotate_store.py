@@ -1,6 +1,5 @@
 """Who gets which text, what is kept, and that nothing acknowledged is ever lost."""
 
-import json
 import os
 import signal
 import sqlite3
@@ -146,16 +145,6 @@ def test_impossible_wishes_are_refused():
             Definition("t", ("a", "b"), ("text",), **settings)
     with pytest.raises(UserError, match="--labels"):
         Definition("t", ("a",), ("text",))
-
-
-def test_files_from_before_an_order_was_refused_still_open(tmp_path):
-    made = project(tmp_path / "g.sqlite", per_text=2)
-    annotate_all(made, 0)
-    content = json.dumps(made.definition.to_dict() | {"order": "disagreement"})
-    with made.store.writing() as connection:
-        connection.execute("UPDATE definition SET content = ?", (content,))
-    again = Project(tmp_path / "g.sqlite")
-    assert again.definition == made.definition and again.annotator(0).annotated == 5
 
 
 def test_a_file_that_is_no_annotation_is_refused(tmp_path):

@@ -136,7 +136,8 @@ def test_the_command_reads_saved_explanations(tmp_path, capsys):
     html = tmp_path / "page.html"
     assert str(html) in succeeds(capsys, "global", path, "--html", html)
     assert "exists already" in fails(capsys, "global", path, "--html", html)
-    assert "is for a system" in fails(capsys, "global", path, "--budget", 10)
+    for option, value in (("--budget", 10), ("--device", "cpu")):
+        assert f"{option} is for a system" in fails(capsys, "global", path, option, value)
     assert "--data" in fails(capsys, "global", tmp_path)
     assert "no such file" in fails(capsys, "global", tmp_path / "typo.jsonl")
     other = write_rows(tmp_path / "texts.jsonl", [{"text": "so good", "label": "pos"}])

@@ -105,6 +105,4 @@ class Definition:
             name: tuple(value) if isinstance(value, list) else value for name, value in plain.items()
         }
         values["systems"] = tuple(Source(**source) for source in plain["systems"])
-        if values["order"] == "disagreement" and len(values["systems"]) < 2 and values["per_text"] == 2:
-            values["order"] = "as-is"  # what it came to in files from before it was refused
         return cls(**values)

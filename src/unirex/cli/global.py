@@ -75,7 +75,9 @@ def _check(options: Namespace) -> None:
     if options.run is not None and options.model is not None:
         raise UserError(f"{options.run}: --model names the model already; leave out one of them.")
     if _saved(options):
-        for name in inputs.given_options(options, _explaining_options):
+        given = inputs.given_options(options, inputs.system_options)
+        given |= inputs.given_options(options, _explaining_options)
+        for name in given.keys() - {"run"}:
             raise UserError(f"--{name} is for a system; {options.run} has explanations already.")
     elif options.run is not None and Path(options.run).suffix == ".jsonl" and not Path(options.run).exists():
         raise UserError(f"{options.run}: no such file; `unirex explain --out` writes explanations.")
