@@ -8,6 +8,7 @@ import time
 
 import pytest
 import torch
+from lightning.pytorch import Trainer
 
 import unirex
 from planted import planted
@@ -15,7 +16,7 @@ from unirex.errors import UserError
 from unirex.methods import spawned
 from unirex.modeling import Draws, RationaleModel
 from unirex.training.checkpoints import load_state
-from unirex.training.epochs import LAST
+from unirex.training.epochs import LAST, Epochs
 from unirex.training.processes import Processes, is_first_process, launched, processes
 
 DATA = planted((48, 8, 4))
@@ -51,6 +52,16 @@ def test_a_killed_process_ends_all_and_one_alone_completes_the_run(learner, tmp_
     system = unirex.fit("vanilla", DATA, out=run, resume=True, **alone)
     assert system.explain("a good film").label in ("neg", "pos")
     assert len((run / "metrics.csv").read_text().splitlines()) == 1 + 12
+
+
+def test_a_process_lost_while_the_others_wait_for_it_at_the_end_is_said(learner, monkeypatch):
+    def finish(epochs, trainer):
+        monkeypatch.setattr(Trainer, "world_size", 2)
+        raise RuntimeError("[gloo/transport/tcp/pair.cc:537] Read error: Connection reset by peer")
+
+    monkeypatch.setattr(Epochs, "finish", finish)
+    with pytest.raises(UserError, match="another process of this training has ended"):
+        unirex.fit("vanilla", DATA, **settings(learner, epochs=1, devices=1, strategy="auto"))
 
 
 def test_a_mistake_in_a_fresh_process_is_said_by_this_one(tmp_path, monkeypatch):

@@ -108,8 +108,9 @@ def train(
         train_loader = loader(shown["train"], batches, pad, pinned=pinned)
         dev_loader = loader(shown["dev"], order, pad, pinned=pinned)
         try:
-            run(trainer, learner, train_loader, dev_loader, checkpoint)
-            epochs.finish(trainer)
+            with lost_process_said(trainer):
+                run(trainer, learner, train_loader, dev_loader, checkpoint)
+                epochs.finish(trainer)
         except DivergedError as error:
             if error.kept:
                 epochs.load_best()
@@ -208,10 +209,7 @@ def loader(
 
 
 def run(trainer: pl.Trainer, learner: Learner, train: Any, dev: Any, checkpoint: Path | None) -> None:
-    """Fit; Ctrl-C raises KeyboardInterrupt (Lightning would exit the process).
-
-    If another process of the same training has died, this one cannot go on: a `UserError`.
-    """
+    """Fit; Ctrl-C raises KeyboardInterrupt (Lightning would exit the process)."""
     handler = signal.getsignal(signal.SIGINT)
     try:
         trainer.fit(learner, train, dev, ckpt_path=None if checkpoint is None else str(checkpoint))
@@ -219,6 +217,16 @@ def run(trainer: pl.Trainer, learner: Learner, train: Any, dev: Any, checkpoint:
         if trainer.interrupted:
             raise KeyboardInterrupt from error
         raise
+    finally:
+        if handler is not None and signal.getsignal(signal.SIGINT) is not handler:
+            signal.signal(signal.SIGINT, handler)
+
+
+@contextmanager
+def lost_process_said(trainer: pl.Trainer) -> Iterator[None]:
+    """If another process of the same training has died, this one cannot go on: a `UserError`."""
+    try:
+        yield
     except RuntimeError as error:
         if trainer.world_size == 1 or not LOST_PROCESS.search(f"{type(error).__name__} {error}"):
             raise
@@ -226,9 +234,6 @@ def run(trainer: pl.Trainer, learner: Learner, train: Any, dev: Any, checkpoint:
             "training: another process of this training has ended, so this one cannot go on; the same "
             "command with --resume continues from the last checkpoint."
         ) from error
-    finally:
-        if handler is not None and signal.getsignal(signal.SIGINT) is not handler:
-            signal.signal(signal.SIGINT, handler)
 
 
 @contextmanager
