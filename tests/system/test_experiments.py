@@ -96,6 +96,8 @@ def test_files_of_a_report(studied):
     gold = studied("gold-efficiency")
     assert (gold / "report" / "auprc-planted.svg").stat().st_size > 2000
     assert {row["training.gold_fraction"] for row in tidy(gold)} == {"10", "100", ""}
+    shown = (studied("ablation") / "report" / "intervals-planted.svg").read_text("utf-8")
+    assert all(f">{name}<" in shown for name in ("AA-F (Rand)", "SLM-FP (Comp)", "CSD ↑", "AUPRC ↑"))
     cost = (studied("efficiency") / "report" / "table-planted.md").read_text("utf-8")
     assert "AA (IG) (steps 10)" in cost and "s/text" in cost
     marked = (studied("qualitative") / "report" / "examples-planted.tex").read_text("utf-8")

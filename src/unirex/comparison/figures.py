@@ -60,13 +60,13 @@ def trade_off(comparison: Comparison) -> Iterator[Figure]:
     keys = [
         key
         for key in (comparison.performance, "csd", "auprc")
-        if not any(isnan(sum(_estimate(method, key))) for method in comparison.methods)
+        if not any(isnan(sum(estimate(method, key))) for method in comparison.methods)
     ]
     if len(keys) < 2 or len(comparison.methods) < 2:
         return
     top = pareto_optimal(comparison.methods, keys)
     points = [
-        Point(method.name, [_estimate(method, key) for key in keys], order, method.name in top)
+        Point(method.name, [estimate(method, key) for key in keys], order, method.name in top)
         for order, method in enumerate(comparison.methods)
     ]
     headers = [metric(key).header for key in keys]
@@ -107,7 +107,7 @@ def unbeaten(rows: Mapping[str, Sequence[float]]) -> set[str]:
     return {name for name, row in rows.items() if not beaten(row) and not any(map(isnan, row))}
 
 
-def _estimate(method: Method, key: str) -> Estimate:
+def estimate(method: Method, key: str) -> Estimate:
     """A metric with its interval, in the units it is shown in."""
     scale, (low, high) = metric(key).scale, method.interval(key)
     return scale * method.value(key), scale * low, scale * high
@@ -124,7 +124,7 @@ def curves(comparison: Comparison) -> Iterator[Figure]:
         budgets = [f"{key}@{size}" for size in sizes]
         lines = []
         for order, method in enumerate(comparison.methods):
-            lines.append(Series(method.name, [_estimate(method, name) for name in budgets], order))
+            lines.append(Series(method.name, [estimate(method, name) for name in budgets], order))
             if method.floor:
                 floor = [(method.floor.get(name, nan), nan, nan) for name in budgets]
                 lines.append(Series(method.name, floor, order, floor=True))

@@ -16,7 +16,8 @@ from unirex.errors import UserError, unknown
 
 LIBRARY = files(__package__) / "library"
 SCALES = "scales"  # the file of the library that every experiment's scales are merged with
-PARTS = ("table", "gains", "composite", "desiderata", "auprc-lines", "cost", "examples")  # of a report
+# Of a report.
+PARTS = ("table", "gains", "composite", "desiderata", "auprc-lines", "cost", "intervals", "examples")
 MEASURE = "measure."  # begins the names of what varies in the measurement, not in the training
 
 Settings = Mapping[str, Any]

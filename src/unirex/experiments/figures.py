@@ -1,4 +1,4 @@
-"""The figures of studies: bars of relative gain, lines over what varies, quality against cost."""
+"""The figures of studies: bars of relative gain, lines over what varies, quality against cost, intervals."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from unirex.comparison import Comparison
+from unirex.comparison.figures import INTERVALS, estimate
 from unirex.comparison.tables import value_cell
+from unirex.experiments.results import published_rows
 from unirex.metrics.paired import mean_std
 from unirex.metrics.registry import metric
 from unirex.report import plots
 from unirex.report.figures import COLOURS, MUTED, Figure, SystemStyle, canvas, short_names
 from unirex.report.grid import Cell as TableCell
-from unirex.report.plots import LinePanel, Series
+from unirex.report.plots import Estimate, LinePanel, Series
 from unirex.report.table import cell, header
 
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 GOLD = "training.gold_fraction"
 Bars = Mapping[str, Sequence[float]]  # of each row, one value for each series
+Dots = Mapping[str, tuple[Estimate, float]]  # of each row, and as published
 
 
 def mean_cell(key: str, values: Sequence[float]) -> TableCell:
@@ -160,4 +163,66 @@ def _cost(results: Results, comparison: Comparison, keys: Sequence[str]) -> Any:
         for ticks in (axis.xaxis.set_major_formatter, axis.xaxis.set_minor_formatter):
             ticks(lambda value, _: f"{value:g}" if f"{value:g}"[0] in "125" else "")
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
+    return figure
+
+
+def intervals(results: Results, comparison: Comparison, trained_on: str, measured_on: str) -> Figure | None:
+    """CSD and AUPRC of every row; CSD on every dataset, if several were measured on."""
+    places = [on for by, on in results.datasets() if by == trained_on]
+    if measured_on != places[0]:
+        return None  # drawn with the first
+    if len(places) > 1:
+        shown = {on: (on, "csd", results.comparison(trained_on, on)) for on in places}
+    else:
+        keys = comparison.measured(["csd", "auprc"])
+        shown = {header(key): (measured_on, key, comparison) for key in keys}
+    panels = {title: _dots(results, trained_on, *about) for title, about in shown.items()}
+    panels = {title: dots for title, dots in panels.items() if dots}
+    if not panels:
+        return None
+    what = "CSD by dataset" if len(places) > 1 else "Faithfulness and plausibility"
+    return Figure(
+        "intervals",
+        what,
+        f"{', '.join(dict.fromkeys(header(key) for _, key, _ in shown.values()))} of every row. Hollow: as "
+        f"published. {INTERVALS}",
+        lambda: _intervals(panels, alike=len(places) > 1),
+    )
+
+
+def _dots(results: Results, trained_on: str, measured_on: str, key: str, comparison: Comparison) -> Dots:
+    paper = published_rows(results.definition.name, trained_on, measured_on)
+    dots = {}
+    for method in comparison.methods:
+        printed = paper[method.name].metrics if method.name in paper else {}
+        dots[method.name] = estimate(method, key), metric(key).scale * _printed(printed, key)
+    return {name: dot for name, dot in dots.items() if not isnan(dot[0][0])}
+
+
+def _printed(metrics: Mapping[str, tuple[float, float]], key: str) -> float:
+    """The mean that the paper prints; CSD follows from the two it is the difference of."""
+    if key == "csd" and key not in metrics:
+        return _printed(metrics, "comprehensiveness") - _printed(metrics, "sufficiency")
+    return metrics[key][0] if key in metrics else float("nan")
+
+
+def _intervals(panels: Mapping[str, Dots], *, alike: bool) -> Any:
+    """One line for every row, its interval on it; panels of the same metric have the same scale."""
+    rows = list(dict.fromkeys(name for dots in panels.values() for name in dots))
+    figure, axes = canvas(len(panels), across=2, height=1.0 + 0.26 * len(rows))
+    style = SystemStyle.of(0)
+    for axis, (title, dots) in zip(axes, panels.items(), strict=True):
+        for row, name in enumerate(rows):
+            if name in dots:
+                (value, low, high), published = dots[name]
+                axis.hlines(row, low, high, color=style.colour, lw=1.6)
+                axis.plot(value, row, "o", color=style.colour, ms=5)
+                axis.plot(published, row, "D", mfc="none", mec=MUTED, ms=4.5)
+        axis.set_yticks(range(len(rows)), short_names(rows))
+        axis.set_ylim(len(rows) - 0.4, -0.6)
+        axis.set(title=title)
+    if alike:
+        bounds = [axis.get_xlim() for axis in axes]
+        for axis in axes:
+            axis.set_xlim(min(low for low, _ in bounds), max(high for _, high in bounds))
     return figure

@@ -65,13 +65,19 @@ def _check_alike(first: Pack, other: Pack) -> None:
 
 
 def _merged(packs: Sequence[Pack]) -> Definition:
-    """The definition with the rows and seeds of all packs; of the package's own experiments in its order."""
+    """The definition with the rows and seeds of all packs.
+
+    Of the package's own experiments rows stand in its order, and the report has the parts it has now.
+    """
     first = packs[0].definition
+    own = read_definition(first.name) if first.name in experiment_names() else first
     rows = {row.name: row for pack in reversed(packs) for row in pack.definition.rows}
-    usual = [row.name for row in read_definition(first.name).rows] if first.name in experiment_names() else []
-    order = dict.fromkeys([*usual, *(row.name for pack in packs for row in pack.definition.rows)])
+    order = dict.fromkeys(
+        [*(row.name for row in own.rows), *(row.name for pack in packs for row in pack.definition.rows)]
+    )
     seeds = sorted({seed for pack in packs for seed in pack.definition.seeds})
-    return replace(first, rows=[rows[name] for name in order if name in rows], seeds=seeds)
+    merged = [rows[name] for name in order if name in rows]
+    return replace(first, rows=merged, seeds=seeds, report=own.report)
 
 
 def _by_slot(packs: Sequence[Pack]) -> dict[tuple[str, int, str, str], Packed]:

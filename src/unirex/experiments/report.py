@@ -221,5 +221,6 @@ DRAWN: dict[str, Callable[[Results, Comparison, str, str], Iterator[Section]]] =
     "desiderata": _drawn(figures.desiderata),
     "auprc-lines": _drawn(figures.auprc_lines),
     "cost": _drawn(figures.cost),
+    "intervals": _drawn(figures.intervals),
     "examples": chosen_examples,
 }
