@@ -104,6 +104,14 @@ def test_files_of_a_report(studied):
     assert r"\textbf{" in marked and "Gold &" in marked
 
 
+def test_a_folder_called_like_an_experiment_does_not_hide_it(studied, place, monkeypatch, capsys):
+    studied("efficiency")
+    monkeypatch.chdir(place)
+    assert main(command("plan", place, "efficiency", place / "efficiency", "--no_timing")) == 0
+    assert main(["experiment", "run", "efficiency"]) == 2
+    assert "--out studies/NAME; the study in the folder of that name: ./efficiency" in capsys.readouterr().err
+
+
 def test_cells_are_shared(studied, place):
     studied("main")
     trained = [path.name for path in (place / "cells").glob("train-vanilla-*")]

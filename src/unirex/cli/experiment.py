@@ -60,9 +60,9 @@ def _choosing_options(parser: ArgumentParser) -> None:
 def _study(options: Namespace) -> Study:
     """The study that is described, or the one in a folder."""
     from unirex.experiments.definition import nested
-    from unirex.experiments.study import FILE, load_study, make_study
+    from unirex.experiments.study import load_study, make_study
 
-    if (Path(options.experiment) / FILE).is_file():
+    if _is_study(options.experiment):
         for name in inputs.given_options(options, _choosing_options):
             said = "the study there is as it was begun; give the name of the experiment to change it."
             raise UserError(f"--{name}: {options.experiment}: {said}")
@@ -80,14 +80,22 @@ def _study(options: Namespace) -> Study:
     )
 
 
-def _folder(options: Namespace, *, usual: str | None = None) -> Path:
-    """The folder of the study; `usual` if none is named."""
+def _is_study(name: str) -> bool:
+    """Whether this is the folder of a study; the names of experiments go before folders of that name."""
+    from unirex.experiments.definition import experiment_names
     from unirex.experiments.study import FILE
 
-    if options.out is None and (Path(options.experiment) / FILE).is_file():
-        return Path(options.experiment)
+    return name not in experiment_names() and (Path(name) / FILE).is_file()
+
+
+def _folder(options: Namespace, *, usual: str | None = None) -> Path:
+    """The folder of the study; `usual` if none is named."""
+    name = options.experiment
+    if options.out is None and _is_study(name):
+        return Path(name)
     if options.out is None and usual is None:
-        raise UserError("experiment needs a folder for the study: --out studies/NAME")
+        also = f"; the study in the folder of that name: ./{name}" if _is_study(f"./{name}") else ""
+        raise UserError(f"experiment needs a folder for the study: --out studies/NAME{also}")
     return Path(options.out or str(usual))
 
 
