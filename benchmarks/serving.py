@@ -1,12 +1,13 @@
 """What serving costs: ratios in one run, server and clients on this machine's loopback.
 
-    python benchmarks/serving.py [--run runs/slm] [--requests 2000] [--seconds 10]
+    python benchmarks/serving.py [--run runs/slm] [--large] [--requests 2000] [--seconds 10]
 
 Throughput of short texts from 32 clients beside offline `explain`; the 99th percentile of latencies at half
 the capacity beside their median; what is answered at twice the capacity; one sentence with all budgets and
 their faithfulness, as the explorer asks; the server's memory over all requests.
 
-Without --run the system is MiniLM with untrained heads, which takes as long as a trained one.
+Without --run the system is MiniLM with untrained heads, which takes as long as a trained one; with --large an
+untrained encoder of the size of BERT-base.
 """
 
 from __future__ import annotations
@@ -17,11 +18,13 @@ import json
 import multiprocessing
 import os
 import statistics
+import tempfile
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import cycle, islice
+from pathlib import Path
 from typing import Any
 
 CLIENTS = 32
@@ -32,21 +35,38 @@ OPEN_LOOP = 160  # threads that send at twice the capacity: more than may wait a
 
 
 def system(run: str | None) -> Any:
-    import torch
-    from transformers import AutoTokenizer
-
     import unirex
+
+    if run is not None:
+        return unirex.load(run)
+    return untrained("minilm")
+
+
+def untrained(encoder: str) -> Any:
+    import torch
+
     from unirex.config import Config
     from unirex.modeling import RationaleModel
     from unirex.models.encoders import load_pretrained
     from unirex.system import System
 
-    if run is not None:
-        return unirex.load(run)
     torch.manual_seed(0)
-    model = RationaleModel.from_encoder(Config(encoder="minilm", extractor="shared-lm"), ("neg", "pos"))
-    tokenizer: AutoTokenizer = load_pretrained("minilm", kind="tokenizer")
-    return System(model.eval(), tokenizer)
+    config = Config(encoder=encoder, extractor="shared-lm", pooling="mean")
+    model = RationaleModel.from_encoder(config, ("neg", "pos"))
+    return System(model.eval(), load_pretrained(encoder, kind="tokenizer"))
+
+
+def save_large(folder: Path) -> str:
+    """A system with 12 layers, 768 wide, as BERT-base has, and MiniLM's tokens."""
+    from transformers import BertConfig, BertModel
+
+    from unirex.models.encoders import load_pretrained
+
+    tokens = load_pretrained("minilm", kind="tokenizer")
+    BertModel(BertConfig(vocab_size=len(tokens))).save_pretrained(folder / "encoder")
+    tokens.save_pretrained(folder / "encoder")
+    untrained(str(folder / "encoder")).save_pretrained(folder / "system")
+    return str(folder / "system")
 
 
 def serve(run: str | None, threads: int, pipe: Any) -> None:
@@ -178,10 +198,18 @@ def offline(run: str | None, count: int, threads: int) -> tuple[float, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--run", help="a trained system")
+    parser.add_argument("--large", action="store_true", help="an encoder of the size of BERT-base")
     parser.add_argument("--requests", type=int, default=2000, help="at full throughput")
     parser.add_argument("--seconds", type=float, default=10, help="of half and of twice the capacity")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="of the models")
     options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        if options.large:
+            options.run = save_large(Path(folder))
+        measure(options)
+
+
+def measure(options: argparse.Namespace) -> None:
     offline_rate, offline_cost = offline(options.run, min(options.requests, 2000), options.threads)
     here, there = multiprocessing.get_context("spawn").Pipe()
     server = multiprocessing.get_context("spawn").Process(

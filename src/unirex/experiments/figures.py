@@ -172,7 +172,7 @@ def intervals(results: Results, comparison: Comparison, trained_on: str, measure
     if measured_on != places[0]:
         return None  # drawn with the first
     if len(places) > 1:
-        shown = {on: (on, "csd", results.comparison(trained_on, on)) for on in places}
+        shown = {f"{header('csd')} on {on}": (on, "csd", results.comparison(trained_on, on)) for on in places}
     else:
         keys = comparison.measured(["csd", "auprc"])
         shown = {header(key): (measured_on, key, comparison) for key in keys}
