@@ -34,6 +34,7 @@ from unirex.files import say, write_file
 from unirex.metrics import performance
 from unirex.modeling import Draws, RationaleModel
 from unirex.models.encoders import encoder_source, use_flash_attention
+from unirex.models.plan import share_memory
 from unirex.perturb import drops_exactly
 from unirex.training.checkpoints import PlainCheckpoints
 from unirex.training.divergence import DivergedError, StopIfDiverged
@@ -104,7 +105,7 @@ def train(
     drops_exactly(model.task.encoder, 0)
     use_flash_attention(model.task.encoder, training.precision)
     checkpoint_activations(model, training.activation_checkpointing)
-    with quiet_lightning():
+    with quiet_lightning(), share_memory(trainer.num_devices):
         scored = {name: WithScores(parts[name], scores) for name, scores in (given or {}).items()}
         shown: Mapping[str, Encodings | WithScores] = {**parts, **scored}
         pinned = trainer.strategy.root_device.type == "cuda"
