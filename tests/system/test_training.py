@@ -22,6 +22,7 @@ from unirex.files import DRAFT, locked
 from unirex.metrics import performance
 from unirex.modeling import RationaleModel
 from unirex.training import epochs as training_epochs
+from unirex.training import train as training_loop
 from unirex.training.checkpoints import load_state, save_state
 
 DATA = planted((48, 16, 16))
@@ -332,10 +333,37 @@ def test_an_epoch_before_all_objectives_had_begun_is_not_the_best(learner, tmp_p
         {"precision": "bf16-mixed"},
     ],
 )
-def test_training_options_change_the_outcome(learner, brief, training):
-    plain = weights(brief)["task.head.weight"]
-    other = unirex.fit("vanilla", DATA, **settings(learner, epochs=1, **training)).model.task.head.weight
+def test_training_options_change_the_outcome(learner, brief, tmp_path, training):
+    unirex.fit("vanilla", DATA, out=tmp_path / "run", **settings(learner, epochs=1, **training))
+    plain, other = (weights(folder)["task.head.weight"] for folder in (brief, tmp_path / "run"))
     assert not plain.equal(other) and other.isfinite().all()
+    if "precision" in training:
+        losses = [
+            float(next(csv.DictReader((folder / "metrics.csv").open()))["loss"])
+            for folder in (brief, tmp_path / "run")
+        ]
+        assert losses[1] == pytest.approx(losses[0], rel=0.02)
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_batches_for_a_gpu_are_pinned(learner, monkeypatch, device):
+    """With a stand-in for the GPU: the training ends before anything would be moved there."""
+    build, asked = training_loop.build_trainer, []
+
+    def on_device(*args):
+        trainer = build(*args)
+        trainer.strategy._root_device = torch.device(device)
+        return trainer
+
+    def stop(trainer, learner, *loaders):
+        asked.extend(loader.pin_memory for loader in loaders[:2])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(training_loop, "build_trainer", on_device)
+    monkeypatch.setattr(training_loop, "run", stop)
+    with pytest.raises(KeyboardInterrupt):
+        unirex.fit("vanilla", DATA, **settings(learner, epochs=1))
+    assert asked == [device == "cuda"] * 2
 
 
 def test_checkpoints_hold_no_pickle(learner, tmp_path, monkeypatch):
