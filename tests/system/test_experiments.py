@@ -379,7 +379,7 @@ def test_what_cells_need_is_said_before_and_asked_of_a_cluster(place, tmp_path, 
     asked = "--settings.training.accelerator=gpu"
     assert main(command("plan", place, "main", tmp_path, "--no_timing", "--rows", "AA (IG)", asked)) == 0
     said = capsys.readouterr().out
-    assert "the largest training holds about 0.6 GB of memory, and asks for 1 GPU\n" in said
+    assert "the largest training holds about 0.6 GB of memory, and needs 1 GPU\n" in said
     assert "the largest measurement holds about 0.6 GB of memory\n" in said
 
 

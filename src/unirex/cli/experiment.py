@@ -138,7 +138,7 @@ def _planned(study: Study, planned: Sequence[CellPlan], workers: int) -> str:
 
 
 def _memory(planned: Sequence[CellPlan]) -> list[str]:
-    """What the largest cells of each kind hold, and the GPUs that they ask for."""
+    """What the largest cells of each kind hold, and the GPUs that they need."""
     from unirex.experiments.cells import Needs
 
     lines = []
@@ -146,7 +146,7 @@ def _memory(planned: Sequence[CellPlan]) -> list[str]:
         needs = [item.cell.needs for item in planned if item.cell.work == work]
         if any(need != Needs() for need in needs):
             gpus = max(need.gpus for need in needs)
-            asked = f", and asks for {gpus} GPU{'' if gpus == 1 else 's'}" if gpus else ""
+            asked = f", and needs {gpus} GPU{'' if gpus == 1 else 's'}" if gpus else ""
             most = max(need.memory for need in needs)
             lines.append(f"the largest {thing} holds about {most / 1e9:.1f} GB of memory{asked}")
     return lines
