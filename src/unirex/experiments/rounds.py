@@ -140,7 +140,9 @@ class Rounds:
     def _run_studies(self, studies: Iterable[Study], options: Mapping[str, Any]) -> dict[str, str]:
         """Run all their cells together; what failed, by key."""
         cells = list({cell.key: cell for study in studies for cell in study.cells}.values())
-        failures = run_cells(with_needs(cells, work_of(cells)), store_of(self.folder), **options)
+        if options.get("pool") is not None:  # processes of this machine are not chosen by what cells need
+            cells = with_needs(cells, work_of(cells))
+        failures = run_cells(cells, store_of(self.folder), **options)
         return {failure.cell.key: failure.error for failure in failures}
 
     def _pruned(self, batch: Sequence[Any], options: Mapping[str, Any]) -> dict[int, str]:
