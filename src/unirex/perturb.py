@@ -60,13 +60,13 @@ class Perturber:
         words = full.embeds if embeds is None else embeds
         if full.windows is None or self.removal == "delete":
             known = (lambda: full.text_logits) if own else None
-            return self._run(full.task, full.batch, words, kept, known)
+            return self._run(full, full.batch, words, kept, known)
         shown, known = full.windows.gather(kept), (lambda: full.row_logits) if own else None
         rows = full.row_embeds if own else full.windows.embeddings(words)
-        return full.windows.merge_logits(self._run(full.task, full.rows, rows, shown, known), shown)
+        return full.windows.merge_logits(self._run(full, full.rows, rows, shown, known), shown)
 
     def _run(
-        self, task: TaskModel, batch: Batch, embeds: Tensor, kept: Tensor, known: Callable[[], Tensor] | None
+        self, full: Pass, batch: Batch, embeds: Tensor, kept: Tensor, known: Callable[[], Tensor] | None
     ) -> Tensor:
         """Logits [V, D, C] of all views [V, D, T]; `known` gives those of the whole texts."""
         source = torch.arange(kept.shape[1], device=kept.device).repeat(kept.shape[0])  # [V*D]
@@ -76,23 +76,22 @@ class Perturber:
             whole = torch.zeros_like(whole)
         fewer, results = (~whole).nonzero().flatten(), []
         if len(fewer):
-            results.append(self._planned(task, batch, embeds, rows[fewer], owner[fewer]))
+            results.append(self._planned(full, batch, embeds, rows[fewer], owner[fewer]))
         if known is not None and len(fewer) < len(rows):
             results.append(known()[owner[whole]])
         order = torch.cat([fewer, whole.nonzero().flatten()])
         return torch.cat(results)[order.argsort()][back].unflatten(0, kept.shape[:2])
 
-    def _planned(self, task: TaskModel, batch: Batch, embeds: Tensor, kept: Tensor, owner: Tensor) -> Tensor:
+    def _planned(self, full: Pass, batch: Batch, embeds: Tensor, kept: Tensor, owner: Tensor) -> Tensor:
         """Logits [R, C] of the texts `owner` [R] with only the tokens `kept` [R, T] in them."""
+        task = full.task
         lengths = kept.sum(-1) if self._shortens(task, kept) else batch.lengths()[owner]
         chunks = chunked(task.encoder, lengths, kept.shape[1])
 
         def work(rows: Tensor, width: int) -> tuple[Tensor]:
             return (task(*self.view(task, batch, embeds, kept[rows], owner[rows], width)),)
 
-        limits, (rows, width) = device_limits(task.encoder), batch.input_ids.shape
-        before = limits.kept(rows * width, min(width, task.window))  # a long text was read in windows
-        return chunks.run(work, limits, before=before)[0]
+        return chunks.run(work, device_limits(task.encoder), activations=full.activations)[0]
 
     def view(
         self, task: TaskModel, batch: Batch, embeds: Tensor, kept: Tensor, owner: Tensor, width: int

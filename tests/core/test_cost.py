@@ -4,13 +4,15 @@ from dataclasses import replace
 
 import pytest
 import torch
+from transformers import BertConfig
 
 from planted import planted
 from unirex.encoding.batch import collate
 from unirex.errors import UserError
 from unirex.methods import resolve
 from unirex.methods.building import build_system
-from unirex.training.cost import Size, explaining_peak, passes_per_text, training_peak
+from unirex.training.cost import Size, attributing_peak, explaining_peak, passes_per_text, training_peak
+from unirex.training.memory import PROCESS, settings_peak
 from unirex.training.train import checkpoint_activations
 
 SIZE = Size(layers=2, hidden=10, vocabulary=100)
@@ -46,6 +48,35 @@ def test_the_memory_of_a_training_by_hand():
 def test_the_memory_of_explaining_by_hand():
     """Twelve numbers of the hidden size for a token that runs, six for a token of the batch."""
     assert explaining_peak(size=SIZE, chunk=50, batch=100, held=7) == 7 + 4 * 10 * (12 * 50 + 6 * 100)
+
+    # By gradients: twenty numbers of the hidden size in every layer, of the tokens that run.
+    assert attributing_peak(size=SIZE, chunk=50, batch=100, held=7) == 7 + 4 * 10 * (2 * 20 * 50 + 6 * 100)
+
+
+def test_the_graph_of_second_derivatives_is_not_bounded():
+    """It cannot be computed again: twice three points of 100 tokens, and a chunk."""
+    assert peak("aa-fp", saved=100) == 5_012_000 + (600 + 50) * 1600
+
+
+@pytest.mark.parametrize(
+    ("changes", "matrices"),
+    [
+        ({}, True),
+        ({"attention_probs_dropout_prob": 0.0}, False),  # as ModernBERT's, though others drop
+        ({"attention_dropout": 0.1, "attention_probs_dropout_prob": 0.0}, True),
+        ({"attention_probs_dropout_prob": 0.0, "_attn_implementation": "eager"}, True),
+    ],
+)
+def test_the_matrices_of_attention_count_where_it_is_not_fused(changes, matrices):
+    config = resolve("vanilla", None, {"max_length": 50})
+    encoder = BertConfig(num_hidden_layers=2, hidden_size=12, num_attention_heads=2, vocab_size=9)
+    for name, value in changes.items():
+        setattr(encoder, name, value)
+    layer, weights = 20 * 12 + matrices * 3.2 * 2 * 50, 12 * 2 * 12**2 + 9 * 12
+    assert settings_peak(config, encoder, 400) - PROCESS == 16 * weights + int(4 * 32 * 400 * 2 * layer)
+    off = replace(config, training=replace(config.training, dropout=False))
+    single = changes.get("_attn_implementation") == "eager"
+    assert (settings_peak(off, encoder, 50) == settings_peak(config, encoder, 50)) == (single or not matrices)
 
 
 def test_the_passes_of_a_step_by_method():

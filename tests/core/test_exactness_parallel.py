@@ -7,6 +7,7 @@ size: where one is next to nothing, rounding in single precision would be a step
 
 import copy
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from unirex.methods import resolve
 from unirex.methods.building import build_system
 from unirex.modeling import RationaleModel
 from unirex.models.plan import Limits
+from unirex.training.epochs import INSIDE
 from unirex.training.train import train
 
 DATA = planted((28, 4, 4))
@@ -137,17 +139,24 @@ def process(learner, folder):
     resumed(learner, Path(folder), rank)
 
 
+TWO_EPOCHS = {"epochs": 2, "clip": 1.0}
+
+
 def resumed(learner, folder, rank):
-    """Sharded: two epochs at once, and with an interruption in the second."""
+    """Sharded: two epochs at once, and with an interruption inside the second."""
     ends = {}
-    together = {"devices": 2, "accelerator": "cpu", "strategy": "fsdp", "epochs": 2, "clip": 1.0}
+    together = {"devices": 2, "accelerator": "cpu", "strategy": "fsdp", **TWO_EPOCHS}
     for name in ("whole", "cut"):
         (folder / name).mkdir(exist_ok=True)
         if name == "cut":
             with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
-                interrupt_at(patch, 6)  # epochs of 4 steps
+                patch.setattr("unirex.training.epochs.CHECKPOINT_EVERY", 0.0)
+                interrupt_at(patch, 7)  # epochs of 4 steps
                 fitted("slm-fp", learner, folder / name, **together)
-        ends[name] = fitted("slm-fp", learner, folder / name, resume=name == "cut", **together)[0]
+            if rank == 0:  # the other one waits for it
+                shutil.copytree(folder / name, folder / "left")
+        ends[name], seen = fitted("slm-fp", learner, folder / name, resume=name == "cut", **together)
+    assert len(seen) == 2  # of the second epoch
     torch.save(ends, folder / f"resumed-{rank}.pt")
 
 
@@ -202,3 +211,15 @@ def test_a_sharded_run_is_resumed_to_the_same_weights(two_processes):
     for rank in (0, 1):
         ends = torch.load(two_processes / f"resumed-{rank}.pt")
         assert all(ends["cut"][name].equal(ends["whole"][name]) for name in ends["whole"])
+
+
+def test_one_process_goes_on_from_the_end_of_the_epoch_before(learner, two_processes, tmp_path):
+    """With what two left inside an epoch, exactly as with the end of the epoch before alone."""
+    shutil.copytree(two_processes / "left", tmp_path / "end")
+    (tmp_path / "end" / INSIDE).unlink()
+    places = (two_processes / "left", tmp_path / "end")
+    (first, seen), (second, _) = (
+        fitted("slm-fp", learner, place, resume=True, **TWO_EPOCHS) for place in places
+    )
+    assert_each_once(seen)  # the whole second epoch
+    assert all(first[name].equal(second[name]) for name in first)

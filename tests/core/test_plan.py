@@ -1,14 +1,20 @@
 """Chunks cost least, hold no more than allowed, and give every row its own result."""
 
+from dataclasses import replace
 from itertools import combinations, pairwise
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch.utils.checkpoint import checkpoint
 
 import tiny
-from unirex.models.plan import ATTENTION, Limits, device_limits, plan
+from planted import planted
+from unirex.encoding.batch import collate
+from unirex.methods import resolve
+from unirex.methods.building import build_system
+from unirex.models.plan import ATTENTION, Activations, Limits, _limits, device_limits, plan, share_memory
 
 LENGTHS = st.lists(st.integers(1, 60), min_size=1, max_size=40)
 LIMITS = st.builds(Limits, chunk=st.integers(1, 400), overhead=st.integers(0, 100), saved=st.just(1 << 30))
@@ -68,10 +74,17 @@ def test_what_is_not_saved_is_computed_again_and_gives_the_same_gradients():
         runs.append(len(rows))
         return (dropout(layer(values[rows])).square(),)
 
-    def gradient(saved, matrices=0.0):
+    def gradient(saved, matrices=0.0, before=0.0):
         torch.manual_seed(1)
-        limits = Limits(chunk=6, overhead=0, saved=saved, matrices=matrices)
-        plan(torch.tensor([3, 3, 1, 2, 2, 1]), limits).run(work, limits)[0].sum().backward()
+        limits, activations = Limits(chunk=6, overhead=0, saved=saved, matrices=matrices), Activations(before)
+        chunks = plan(torch.tensor([3, 3, 1, 2, 2, 1]), limits)
+        with torch.no_grad():
+            chunks.run(work, limits, activations=activations)
+        assert activations.kept == before  # nothing is kept without a backward pass
+        del runs[-3:]
+        torch.manual_seed(1)
+        chunks.run(work, limits, activations=activations)[0].sum().backward()
+        assert activations.kept == before + sum(limits.kept(2 * width, width) for width in (1, 2, 3))
         found = layer.weight.grad.clone()
         layer.zero_grad()
         return found
@@ -86,6 +99,9 @@ def test_what_is_not_saved_is_computed_again_and_gives_the_same_gradients():
         gradient(saved=11, matrices=0.5), kept
     )  # 3 tokens, 8 and 15, with attention's matrices
     assert runs == [2, 2, 2, 2]
+    runs.clear()
+    assert torch.equal(gradient(saved=11, before=10), kept)  # what others keep for the same backward pass
+    assert runs == [2, 2, 2, 2, 2, 2]
 
 
 def test_limits_fit_the_encoder(encoders):
@@ -97,3 +113,51 @@ def test_limits_fit_the_encoder(encoders):
     assert attention == pytest.approx(
         3.2 * encoder.config.num_attention_heads / (20 * encoder.config.hidden_size)
     )
+
+
+def test_processes_share_the_memory_but_not_the_chunks(encoders, monkeypatch):
+    monkeypatch.setattr("unirex.models.plan.memory", lambda _: 1 << 40)
+    _limits.cache_clear()
+    encoder = tiny.build_model(encoders("bert"), extractor="random").task.encoder
+    alone = device_limits(encoder)
+    with share_memory(2), share_memory(3):
+        shared = device_limits(encoder)
+    assert shared == replace(alone, saved=alone.saved // 6) and device_limits(encoder) == alone
+    _limits.cache_clear()
+
+
+@pytest.mark.parametrize("method", ["slm-fp", "dlm-fp"])
+def test_all_that_is_kept_for_a_step_is_within_one_bound(learner, monkeypatch, method):
+    """Texts, views and a second encoder together; what is beyond is computed again to the same gradients."""
+    data = planted((12, 4, 4))
+    system = build_system(method, data, resolve(method, None, {"encoder": str(learner), "pooling": "mean"}))
+    encoded = list(system.text_encoder.encode(data["train"]))
+    batch = collate(encoded, int(system.tokenizer.pad_token_id)).tensors()
+    encoders = {part for part in (system.model.task, system.model.extractor) if hasattr(part, "encoder")}
+    kept, found = [], []
+
+    def note(module, args, options):
+        if torch.is_grad_enabled():
+            kept.append(options["inputs_embeds"].shape[:2].numel())
+
+    def hidden(*args, **options):
+        before = len(kept)
+        result = checkpoint(*args, **options)
+        del kept[before:]
+        return result
+
+    monkeypatch.setattr("unirex.models.plan.checkpoint", hidden)
+    for saved in (1 << 30, 200):
+        monkeypatch.setattr("unirex.models.plan._limits", lambda *_, saved=saved: Limits(24, 1, saved))
+        torch.manual_seed(0)
+        system.model.train().zero_grad()
+        hooks = [part.encoder.register_forward_pre_hook(note, with_kwargs=True) for part in encoders]
+        loss = system.model(**batch).loss
+        for hook in hooks:
+            hook.remove()
+        loss.backward()
+        found.append({name: p.grad for name, p in system.model.named_parameters() if p.grad is not None})
+        assert sum(kept) > 400 if saved > 200 else 0 < sum(kept) <= 200
+        kept.clear()
+    assert found[0].keys() == found[1].keys()
+    assert all(gradient.equal(found[1][name]) for name, gradient in found[0].items())

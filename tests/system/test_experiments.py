@@ -366,6 +366,33 @@ def test_plan(place, studied):
     assert main(command("plan", place, "main", folder, "--rows", "AA (IG)")) == 0
 
 
+def test_what_cells_need_is_said_before_and_asked_of_a_cluster(place, tmp_path, monkeypatch, capsys):
+    """From settings and the configuration of the encoder: no weights are read."""
+    monkeypatch.setattr("unirex.models.encoders.load_encoder", lambda *_, **__: pytest.fail("weights"))
+    seen, given = {}, []
+    monkeypatch.setattr("unirex.experiments.engine.run_cells", lambda cells, *_, **__: given.extend(cells))
+    for name, training in {
+        "small": {},
+        "large": {"batch_size": 64_000},
+        "two": {"devices": 2, "strategy": "ddp"},
+        "gpu": {"accelerator": "gpu", "devices": 2},
+    }.items():
+        settings = merge(SETTINGS, {"encoder": str(place / "encoder"), "training": training})
+        options = {"scale": "tiny", "data": [str(place / "planted.jsonl")], "settings": settings}
+        study = make_study("main", rows=["UNIREX (SLM-FP)"], **options)
+        study.run(tmp_path / name)
+        seen[name], measured = (cell.needs for cell in given[-2:])
+        assert 0.6e9 < measured.memory < 0.7e9 and measured.gpus == 0
+    assert 0.6e9 < seen["small"].memory < 0.7e9 < seen["large"].memory
+    assert seen["two"].cores == 2 and 1.2e9 < seen["two"].memory < 1.4e9
+    assert seen["gpu"].gpus == 2 and not seen["two"].gpus
+    asked = "--settings.training.accelerator=gpu"
+    assert main(command("plan", place, "main", tmp_path, "--no_timing", "--rows", "AA (IG)", asked)) == 0
+    said = capsys.readouterr().out
+    assert "the largest training holds about 0.6 GB of memory, and needs 1 GPU\n" in said
+    assert "the largest measurement holds about 0.6 GB of memory\n" in said
+
+
 def test_passes():
     """A text is seen once an epoch; one budget costs one more pass, and an attribution two thirds a point."""
     vanilla = resolve("vanilla", None, {"training": {"epochs": 2}})

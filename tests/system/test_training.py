@@ -7,6 +7,7 @@ import resource
 import shutil
 import signal
 from pathlib import Path
+from types import SimpleNamespace
 from typing import get_args, get_type_hints
 
 import pytest
@@ -15,13 +16,14 @@ from safetensors.torch import load_file
 
 import unirex
 from planted import count_steps, interrupt_at, planted, same_weights
-from unirex.config import Training
+from unirex.config import Config, Training
 from unirex.errors import UserError
 from unirex.files import DRAFT, locked
 from unirex.metrics import performance
 from unirex.modeling import RationaleModel
 from unirex.training import epochs as training_epochs
-from unirex.training.checkpoints import load_state
+from unirex.training import train as training_loop
+from unirex.training.checkpoints import load_state, save_state
 
 DATA = planted((48, 16, 16))
 
@@ -96,6 +98,48 @@ def test_a_run_goes_on_inside_an_epoch_as_if_it_had_never_stopped(learner, tmp_p
     assert len(left) == 12 - 4
     assert same_weights(weights(tmp_path / "whole"), weights(tmp_path / "cut"))
     assert (tmp_path / "whole/metrics.csv").read_text() == (tmp_path / "cut/metrics.csv").read_text()
+
+
+def test_other_processes_run_the_part_of_an_epoch_again(learner, tmp_path, monkeypatch, capsys):
+    tried = settings(learner, epochs=2) | {"progress": True}
+    unirex.fit("vanilla", DATA, out=tmp_path / "whole", **tried)
+    for cut, place in {2: "from the start", 5: "from the end of epoch 1"}.items():  # epochs of 3 steps
+        out = tmp_path / str(cut)
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(training_epochs, "CHECKPOINT_EVERY", 0.0)
+            patch.setattr(training_epochs, "trained_by", lambda _: "2 processes on cpu")
+            interrupt_at(patch, cut)
+            unirex.fit("vanilla", DATA, out=out, **tried)
+        with monkeypatch.context() as patch:
+            left = count_steps(patch)
+            unirex.fit("vanilla", DATA, out=out, resume=True, **tried)
+        assert len(left) == 6 - 3 * (cut > 3)
+        part = f"epoch {1 + (cut > 3)}"
+        said = f"inside {part}, by 2 processes on cpu; 1 process on cpu cannot go on there, but {place}: "
+        assert f"{said}the part of {part} is run again" in capsys.readouterr().err
+        assert same_weights(weights(tmp_path / "whole"), weights(out))
+        assert (tmp_path / "whole/metrics.csv").read_text() == (out / "metrics.csv").read_text()
+
+
+@pytest.mark.parametrize(
+    ("ended", "part", "chosen"),
+    [
+        (None, None, None),
+        (2, None, "last"),
+        (2, 2, "inside"),
+        (None, 0, "inside"),
+        (2, 1, "last"),  # of the epoch that has ended since: a kill came before it was removed
+    ],
+)
+def test_the_newest_checkpoint_is_taken(tmp_path, ended, part, chosen):
+    trainer = SimpleNamespace(world_size=1, strategy=SimpleNamespace(root_device=torch.device("cpu")))
+    for name, rows in {training_epochs.LAST: ended, training_epochs.INSIDE: part}.items():
+        if rows is not None:
+            (tmp_path / name).parent.mkdir(exist_ok=True)
+            state = {"rows": [{}] * rows, "inside": {"by": training_epochs.trained_by(trainer)}}
+            save_state(tmp_path / name, {"callbacks": {"Epochs": state}, "weights": torch.ones(2)})
+    found, said = training_epochs.Epochs(None, tmp_path, Config(), None).resumable(trainer)
+    assert said == "" and (found and found.stem) == chosen
 
 
 def test_every_process_finds_its_own_random_state_among_those_of_all():
@@ -289,10 +333,37 @@ def test_an_epoch_before_all_objectives_had_begun_is_not_the_best(learner, tmp_p
         {"precision": "bf16-mixed"},
     ],
 )
-def test_training_options_change_the_outcome(learner, brief, training):
-    plain = weights(brief)["task.head.weight"]
-    other = unirex.fit("vanilla", DATA, **settings(learner, epochs=1, **training)).model.task.head.weight
+def test_training_options_change_the_outcome(learner, brief, tmp_path, training):
+    unirex.fit("vanilla", DATA, out=tmp_path / "run", **settings(learner, epochs=1, **training))
+    plain, other = (weights(folder)["task.head.weight"] for folder in (brief, tmp_path / "run"))
     assert not plain.equal(other) and other.isfinite().all()
+    if "precision" in training:
+        losses = [
+            float(next(csv.DictReader((folder / "metrics.csv").open()))["loss"])
+            for folder in (brief, tmp_path / "run")
+        ]
+        assert losses[1] == pytest.approx(losses[0], rel=0.02)
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_batches_for_a_gpu_are_pinned(learner, monkeypatch, device):
+    """With a stand-in for the GPU: the training ends before anything would be moved there."""
+    build, asked = training_loop.build_trainer, []
+
+    def on_device(*args):
+        trainer = build(*args)
+        trainer.strategy._root_device = torch.device(device)
+        return trainer
+
+    def stop(trainer, learner, *loaders):
+        asked.extend(loader.pin_memory for loader in loaders[:2])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(training_loop, "build_trainer", on_device)
+    monkeypatch.setattr(training_loop, "run", stop)
+    with pytest.raises(KeyboardInterrupt):
+        unirex.fit("vanilla", DATA, **settings(learner, epochs=1))
+    assert asked == [device == "cuda"] * 2
 
 
 def test_checkpoints_hold_no_pickle(learner, tmp_path, monkeypatch):

@@ -139,12 +139,25 @@ def _planned(study: Study, planned: Sequence[CellPlan], workers: int) -> str:
     left = [item for item in planned if item.state != "done"]
     whole = _time(left, "  about ", workers=workers)
     lines += [f"{whole} with {count(workers, 'worker')} here"] if whole else ["  time not known here"]
-    peaks = [item.peak for item in left if item.peak is not None]
-    if peaks:
-        lines.append(f"  the largest training holds about {max(peaks) / 1e9:.1f} GB of memory")
+    lines += [f"  {line}" for line in _memory(left)]
     longest = sorted(left, key=lambda item: -(item.seconds or 0))[:3]
     lines += [f"  longest: {item.cell.work} {item.cell.name}{_time([item], ', ')}" for item in longest]
     return "\n".join(lines)
+
+
+def _memory(planned: Sequence[CellPlan]) -> list[str]:
+    """What the largest cells of each kind hold, and the GPUs that they need."""
+    from unirex.experiments.cells import Needs
+
+    lines = []
+    for work, thing in (("train", "training"), ("measure", "measurement")):
+        needs = [item.cell.needs for item in planned if item.cell.work == work]
+        if any(need != Needs() for need in needs):
+            gpus = max(need.gpus for need in needs)
+            asked = f", and needs {gpus} GPU{'' if gpus == 1 else 's'}" if gpus else ""
+            most = max(need.memory for need in needs)
+            lines.append(f"the largest {thing} holds about {most / 1e9:.1f} GB of memory{asked}")
+    return lines
 
 
 def _time(planned: Sequence[CellPlan], said: str, *, workers: int = 1) -> str:

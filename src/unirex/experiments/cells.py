@@ -102,10 +102,11 @@ def _fingerprint(described: str, splits: tuple[str, ...]) -> str:
 
 @dataclass(frozen=True)
 class Needs:
-    """What a cell needs of a machine."""
+    """What a cell needs of a machine; the defaults are of cells whose encoder is not known here."""
 
     cores: int = 1
-    memory: int = 4 << 30  # bytes; MiniLM trains in 2.5 GB
+    memory: int = 4 << 30  # bytes; MiniLM trains in 2.5 GB; `needs.py` predicts it
+    gpus: int = 0
 
 
 @dataclass(frozen=True)

@@ -167,6 +167,7 @@ def _run_in_processes(
     queue: Queue, store: Path, run: RunCell, progress: StudyProgress, workers: int, threads: int
 ) -> None:
     """Keep all workers busy; a process that dies costs the cells that were running, no more."""
+    run = partial(_sharing_memory, run, workers)
     while queue.waiting:
         with _pool(workers, threads) as pool:
             if _run_in_pool(pool, queue, store, run, progress, workers):
@@ -241,6 +242,13 @@ def _failed(queue: Queue, cell: Cell, error: Exception, progress: StudyProgress)
     queue.fail(cell, one_line(error))
     for failure in queue.failures[before:]:
         progress.failed(failure.cell, failure.error)
+
+
+def _sharing_memory(run: RunCell, workers: int, cell: Cell, store: Path) -> None:
+    from unirex.models.plan import share_memory
+
+    with share_memory(workers):
+        run(cell, store)
 
 
 def _timed(run: RunCell, store: Path, cell: Cell) -> float:

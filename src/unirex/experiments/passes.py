@@ -61,7 +61,7 @@ def paces(cells: Sequence[Cell], store: Path, work: Mapping[str, Work], *, threa
     first = work[cells[0].key]
     with threads_used(threads):
         timed = sample(first.config, first.data)
-    return {} if timed is None else {cell.work: timed.seconds for cell in cells}
+    return {} if timed is None else {cell.work: timed for cell in cells}
 
 
 def training_passes(config: Config, texts: int) -> float:
@@ -83,23 +83,8 @@ def measuring_passes(config: Config, options: Mapping[str, Any], texts: int) -> 
     return texts * (FORWARD * (1 + views) + scoring)
 
 
-@dataclass(frozen=True)
-class Sample:
-    """What some texts of a dataset took here."""
-
-    seconds: float  # of one training pass over a text
-    model: Any
-    longest: int  # tokens in the longest text
-
-    def peak(self, config: Config) -> int:
-        """Bytes a training with these settings holds at most."""
-        from unirex.training.memory import model_peak
-
-        return model_peak(self.model, config, self.longest)
-
-
-def sample(config: Config, data: Data) -> Sample | None:
-    """Time a plain classifier on texts of this data; None if the encoder cannot be had here."""
+def sample(config: Config, data: Data) -> float | None:
+    """Seconds of a pass of a plain classifier over a text of this data; None if there is no encoder here."""
     from unirex.methods.building import build_system
     from unirex.methods.stage_keys import classifier_config
 
@@ -108,12 +93,10 @@ def sample(config: Config, data: Data) -> Sample | None:
         system = build_system("vanilla", splits, classifier_config(config))
     except UserError:
         return None
-    seconds, longest = _timed(system, _spread(splits["train"], TIMED * TEXTS))
-    return Sample(seconds, system.model, longest)
+    return _timed(system, _spread(splits["train"], TIMED * TEXTS))
 
 
-def _timed(system: Any, examples: Sequence[Any]) -> tuple[float, int]:
-    """Seconds of a pass over a text, and the tokens of the longest."""
+def _timed(system: Any, examples: Sequence[Any]) -> float:
     from unirex.encoding.batch import collate
 
     encoded = list(system.text_encoder.encode(examples))
@@ -123,8 +106,7 @@ def _timed(system: Any, examples: Sequence[Any]) -> tuple[float, int]:
         model(**vars(collate(batch, pad))).loss.backward()
         if number == 0:
             begin = time.perf_counter()  # the first one warms up
-    seconds = (time.perf_counter() - begin) / max(1, len(encoded) - TEXTS)
-    return seconds, collate(encoded, pad).input_ids.shape[1]
+    return (time.perf_counter() - begin) / max(1, len(encoded) - TEXTS)
 
 
 def _batches(items: Sequence[Any]) -> Iterator[list[Any]]:

@@ -1,4 +1,4 @@
-"""What a study will take: its cells, passes over texts, and the time on this machine."""
+"""What a study will take: its cells, passes over texts, memory, and the time on this machine."""
 
 from __future__ import annotations
 
@@ -8,34 +8,33 @@ from pathlib import Path
 from unirex.config import build_config
 from unirex.errors import UserError, one_line
 from unirex.experiments.cells import Cell
-from unirex.experiments.passes import Sample, sample, work_of
+from unirex.experiments.needs import with_needs
+from unirex.experiments.passes import sample, work_of
 from unirex.experiments.study import Study
 
 
 @dataclass(frozen=True)
 class CellPlan:
-    """What a cell will take."""
+    """What a cell will take; its `needs` are those of a machine like this one."""
 
     cell: Cell
     state: str
     passes: float  # over texts, each forward and backward
     seconds: float | None  # here, if it is not done; None: not known
-    peak: int | None = None  # bytes a training holds at most, here
 
 
 def plan(study: Study, store: Path, *, timed: bool = True) -> list[CellPlan]:
     """The cells with their passes; with `timed`, the seconds of one pass are measured on this machine."""
-    speeds: dict[tuple[str, str, str], Sample | None] = {}
+    speeds: dict[tuple[str, str, str], float | None] = {}
     planned, work = [], work_of(study.cells)
-    for cell in study.cells:
+    for cell in with_needs(study.cells, work):
         item = work[cell.key]
         kind = (item.config.encoder, item.data.name, str(item.config.max_length))
         if timed and kind not in speeds:
             speeds[kind] = sample(item.config, item.data)
         found = speeds.get(kind)
-        seconds = None if found is None else item.passes * found.seconds
-        peak = found.peak(item.config) if found is not None and cell.work == "train" else None
-        planned.append(CellPlan(cell, cell.state(store), item.passes, seconds, peak))
+        seconds = None if found is None else item.passes * found
+        planned.append(CellPlan(cell, cell.state(store), item.passes, seconds))
     return planned
 
 

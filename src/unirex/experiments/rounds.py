@@ -18,6 +18,8 @@ from typing import Any
 
 from unirex.errors import UserError, one_line
 from unirex.experiments.engine import run_cells
+from unirex.experiments.needs import with_needs
+from unirex.experiments.passes import work_of
 from unirex.experiments.search import Search
 from unirex.experiments.space import distributions, points_in
 from unirex.experiments.study import Measured, Study, store_of
@@ -137,8 +139,10 @@ class Rounds:
 
     def _run_studies(self, studies: Iterable[Study], options: Mapping[str, Any]) -> dict[str, str]:
         """Run all their cells together; what failed, by key."""
-        cells = {cell.key: cell for study in studies for cell in study.cells}
-        failures = run_cells(list(cells.values()), store_of(self.folder), **options)
+        cells = list({cell.key: cell for study in studies for cell in study.cells}.values())
+        if options.get("pool") is not None:  # processes of this machine are not chosen by what cells need
+            cells = with_needs(cells, work_of(cells))
+        failures = run_cells(cells, store_of(self.folder), **options)
         return {failure.cell.key: failure.error for failure in failures}
 
     def _pruned(self, batch: Sequence[Any], options: Mapping[str, Any]) -> dict[int, str]:

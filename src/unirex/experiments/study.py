@@ -125,6 +125,7 @@ class Study:
     ) -> list[Failure]:
         """Run the cells that are not done; the failures. Options are those of `run_cells`."""
         from unirex.experiments.engine import check_processes, run_cells, threads_each
+        from unirex.experiments.needs import with_needs
         from unirex.experiments.passes import paces, work_of
 
         check_processes(workers, threads)
@@ -134,7 +135,7 @@ class Study:
         self.save(folder)
         work = work_of(cells)
         return run_cells(
-            cells,
+            with_needs(cells, work),
             store,
             workers=workers,
             threads=threads,

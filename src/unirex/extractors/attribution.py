@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from unirex.encoding.batch import Batch
 from unirex.models.heads import build_head
+from unirex.models.plan import device_limits
 from unirex.models.task import Pass, TaskModel, chunked, of_target, pad_right
 
 log = logging.getLogger(__name__)
@@ -183,6 +184,8 @@ def path_gradient(
             here = start[:, :width].index_select(0, owner)
             path = here + points[rows] * (path - here)
         path = path if path.requires_grad else path.requires_grad_()
+        if create_graph:  # twice: the pass, and its gradients; neither can be computed again
+            full.activations.kept += 2 * device_limits(full.task.encoder).kept(len(rows) * width, width)
         logits = target_logits(full.task, full.batch.rows(owner, width), path, target[owner])
         gradients = torch.autograd.grad(logits.sum(), path, create_graph=create_graph)[0]
         total = total.index_add(0, owner, pad_right(weights[rows] * gradients, total.shape[1]))

@@ -35,7 +35,7 @@ class OwnEncoder(nn.Module):
         """
         embeds = self.encoder.get_input_embeddings()(full.rows.input_ids)
         embeds = embeds if added is None else embeds + added
-        states = in_chunks(self.encoder, full.rows, embeds, self._read)[0]
+        states = in_chunks(self.encoder, full.rows, embeds, self._read, activations=full.activations)[0]
         return states if full.windows is None else full.windows.merge_states(states)
 
     def _read(self, batch: Batch, embeds: Tensor) -> tuple[Tensor]:

@@ -60,11 +60,11 @@ class Classifier(TaskModel):
         """The whole output of the encoder inside, with its attention if the config requests that."""
         return self._read(batch, embeds)[0]
 
-    def planned(self, batch: Batch, embeds: Tensor, layers: int = 1) -> tuple[Tensor, Tensor]:
+    def planned(self, batch: Batch, embeds: Tensor, layers: int = 1, **options: Any) -> tuple[Tensor, Tensor]:
         """As in `TaskModel`; whole texts pass here, so the number of their segments is checked."""
         if bool((batch.special.sum(-1) > self.frame.size(2)).any()):
             raise UserError("this classifier reads one text or a pair of texts at a time, not more.")
-        return super().planned(batch, embeds, layers)
+        return super().planned(batch, embeds, layers, **options)
 
     def _read(self, batch: Batch, embeds: Tensor | None) -> tuple[Any, Tensor]:
         """The output of the encoder, and the logits."""

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -26,6 +27,7 @@ from unirex.models.activations import NUMBER, kept_numbers
 ATTENTION = 1024  # tokens in a row at which attention costs as much as the rest of a layer
 CHUNK = 4 << 30  # bytes of activations in a chunk of an accelerator
 CONTAINER = Path("/sys/fs/cgroup/memory.max")  # bytes that a container may use
+_sharing = 1  # processes that train on this machine; see `share_memory`
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,13 @@ class Limits:
         return tokens * (1 + self.matrices * width)
 
 
+@dataclass
+class Activations:
+    """What is kept for one backward pass so far, by `Limits.kept`, of all encoders and all views."""
+
+    kept: float = 0.0
+
+
 @dataclass(frozen=True)
 class Plan:
     """Rows in chunks, each to be padded to its width."""
@@ -54,7 +63,11 @@ class Plan:
         return sum(len(rows) * width for rows, width in self.chunks)
 
     def run(
-        self, work: Callable[[Tensor, int], tuple[Tensor, ...]], limits: Limits, *, before: float = 0
+        self,
+        work: Callable[[Tensor, int], tuple[Tensor, ...]],
+        limits: Limits,
+        *,
+        activations: Activations | None = None,
     ) -> tuple[Tensor, ...]:
         """The results of `work(rows, width)` on every chunk, in the order of the rows.
 
@@ -64,13 +77,15 @@ class Plan:
         Args:
             work: gives one or more tensors with a row for each of its rows.
             limits: of the device.
-            before: what is kept already for the same backward pass, by `Limits.kept`.
+            activations: what is kept already for the same backward pass; these are added to it.
         """
-        parts, done = [], before
+        parts, activations = [], activations or Activations()
         for rows, width in self.chunks:
-            done += limits.kept(len(rows) * width, width)
-            again = done > limits.saved and torch.is_grad_enabled()
+            added = limits.kept(len(rows) * width, width)
+            again = activations.kept + added > limits.saved and torch.is_grad_enabled()
             parts.append(checkpoint(work, rows, width, use_reentrant=False) if again else work(rows, width))
+            if any(result.requires_grad for result in parts[-1]):
+                activations.kept += added
         back = torch.cat([rows for rows, _ in self.chunks]).argsort()
         return tuple(torch.cat(column)[back] for column in zip(*parts, strict=True))
 
@@ -132,9 +147,8 @@ def _blocks(lengths: NDArray[np.int64], limits: Limits) -> list[int]:
 
 def device_limits(encoder: Any) -> Limits:
     """The limits of the device that an encoder is on, for its size."""
-    device, config = next(encoder.parameters()).device, encoder.config
-    layers = getattr(config, "num_hidden_layers", 12)
-    limits = _limits(str(device), int(NUMBER * layers * kept_numbers(config.hidden_size)))
+    config = encoder.config
+    limits = config_limits(config, str(next(encoder.parameters()).device))
     heads = unfused_heads(encoder)
     if not heads:
         return limits
@@ -142,20 +156,31 @@ def device_limits(encoder: Any) -> Limits:
     return replace(limits, matrices=ratio - 1)
 
 
-def unfused_heads(encoder: Any) -> int:
-    """Heads of attention whose matrices are kept for the backward pass; 0 where a fused kernel keeps none.
+def config_limits(config: Any, device: str) -> Limits:
+    """The limits of a device for an encoder of this configuration, with fused attention."""
+    layers = getattr(config, "num_hidden_layers", 12)
+    return _limits(device, int(NUMBER * layers * kept_numbers(config.hidden_size)), _sharing)
 
-    There is none for attention in single steps (`eager`), and on a CPU none with dropout.
+
+def unfused_heads(encoder: Any) -> int:
+    """Heads of attention whose matrices are kept for the backward pass; 0 where a fused kernel keeps none."""
+    config, device = encoder.config, next(encoder.parameters()).device.type
+    keeps = keeps_matrices(config, device, dropout=encoder.training)
+    return getattr(config, "num_attention_heads", 12) if keeps else 0
+
+
+def keeps_matrices(config: Any, device: str, *, dropout: bool) -> bool:
+    """Whether attention keeps its matrices for the backward pass, as no fused kernel can be used.
+
+    There is none for attention in single steps (`eager`), and on a CPU none with dropout of its own.
     """
-    config = encoder.config
     shares = [getattr(config, name, 0.0) for name in ("attention_probs_dropout_prob", "attention_dropout")]
-    dropped = encoder.training and any(shares) and next(encoder.parameters()).device.type == "cpu"
     single = getattr(config, "_attn_implementation", None) == "eager"
-    return getattr(config, "num_attention_heads", 12) if dropped or single else 0
+    return single or (dropout and any(shares) and device == "cpu")
 
 
 @cache
-def _limits(device: str, token: int) -> Limits:
+def _limits(device: str, token: int, sharing: int = 1) -> Limits:
     """Measured on two CPU cores; for other devices, from the cost of starting kernels.
 
     The chunks do not depend on the memory of the machine, as dropout draws its numbers chunk by chunk: equal
@@ -163,8 +188,19 @@ def _limits(device: str, token: int) -> Limits:
     """
     saved = memory(device) // 4 // token
     if torch.device(device).type == "cpu":
-        return Limits(chunk=4096, overhead=128, saved=max(4096, saved))
+        return Limits(chunk=4096, overhead=128, saved=max(4096, saved // sharing))
     return Limits(chunk=min(max(4096, CHUNK // token), 1 << 17), overhead=2048, saved=max(8192, saved))
+
+
+@contextmanager
+def share_memory(processes: int) -> Iterator[None]:
+    """Keep activations in this share of the machine's memory; a GPU is not shared."""
+    global _sharing
+    before, _sharing = _sharing, _sharing * processes
+    try:
+        yield
+    finally:
+        _sharing = before
 
 
 def memory(device: str) -> int:

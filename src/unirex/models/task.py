@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
 
@@ -15,7 +15,7 @@ from unirex.encoding.batch import Batch
 from unirex.errors import UserError, unknown
 from unirex.models.heads import build_head
 from unirex.models.labelling import Labelling, OneLabel
-from unirex.models.plan import Plan, device_limits, plan
+from unirex.models.plan import Activations, Plan, device_limits, plan
 from unirex.models.windows import Windows, split
 
 POOLINGS = ("cls", "pooler", "mean")
@@ -76,10 +76,12 @@ class TaskModel(nn.Module):
         pooled = pool(self.pooling, output, batch.attention_mask)
         return spread_layers(output, layers), self.head(pooled)
 
-    def planned(self, batch: Batch, embeds: Tensor, layers: int = 1) -> tuple[Tensor, Tensor]:
+    def planned(
+        self, batch: Batch, embeds: Tensor, layers: int = 1, *, activations: Activations | None = None
+    ) -> tuple[Tensor, Tensor]:
         """As `states` or `layered`, for sequences of many lengths, run in chunks with little padding."""
         read = self.states if layers == 1 else partial(self.layered, layers=layers)
-        hidden, logits = in_chunks(self.encoder, batch, embeds, read)
+        hidden, logits = in_chunks(self.encoder, batch, embeds, read, activations=activations)
         return hidden, logits
 
     def forward(self, batch: Batch, embeds: Tensor | None = None) -> Tensor:
@@ -125,6 +127,8 @@ class Pass:
     task: TaskModel
     batch: Batch
     layers: int = 1  # whose states are kept: the last, or several; see `spread_layers`
+    # Of all that is run for this batch.
+    activations: Activations = field(default_factory=Activations, compare=False, repr=False)
 
     @cached_property
     def windows(self) -> Windows | None:
@@ -148,7 +152,7 @@ class Pass:
 
     @cached_property
     def _states(self) -> tuple[Tensor, Tensor]:
-        return self.task.planned(self.rows, self.row_embeds, self.layers)
+        return self.task.planned(self.rows, self.row_embeds, self.layers, activations=self.activations)
 
     @property
     def row_logits(self) -> Tensor:  # [R, C]
@@ -232,7 +236,12 @@ def position_offset(encoder: nn.Module) -> int:
 
 
 def in_chunks(
-    encoder: Any, batch: Batch, embeds: Tensor, read: Callable[[Batch, Tensor], tuple[Tensor, ...]]
+    encoder: Any,
+    batch: Batch,
+    embeds: Tensor,
+    read: Callable[[Batch, Tensor], tuple[Tensor, ...]],
+    *,
+    activations: Activations | None = None,
 ) -> tuple[Tensor, ...]:
     """The results of `read`, run on chunks of sequences of similar length; states are padded to the batch."""
     tokens = batch.input_ids.shape[1]
@@ -241,7 +250,8 @@ def in_chunks(
         results = read(batch.rows(rows, width), embeds[:, :width].index_select(0, rows))
         return tuple(pad_right(result, tokens) if result.dim() == 3 else result for result in results)
 
-    return chunked(encoder, batch.lengths(), tokens).run(work, device_limits(encoder))
+    chunks, limits = chunked(encoder, batch.lengths(), tokens), device_limits(encoder)
+    return chunks.run(work, limits, activations=activations)
 
 
 def chunked(encoder: Any, lengths: Tensor, width: int) -> Plan:

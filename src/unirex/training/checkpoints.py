@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,7 @@ def save_state(path: Path, state: Mapping[str, Any]) -> None:
 
 def load_state(path: Path) -> dict[str, Any]:
     """Load what `save_state` wrote. No code in the file can run, as nothing is unpickled."""
-    try:
+    with _read(path):
         with safe_open(str(path), framework="pt") as file:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
             metadata = file.metadata() or {}
@@ -60,11 +61,26 @@ def load_state(path: Path) -> dict[str, Any]:
             saved = {"sha256": metadata["sha256"], "state": saved}
         state = _with_tensors(saved["state"], tensors)
         damaged = saved["sha256"] != _digest(tensors)
-    except (SafetensorError, OSError, LookupError, ValueError, TypeError, RecursionError) as error:
-        raise UserError(f"{path}: not a checkpoint of this library ({one_line(error)}).") from error
     if damaged:
         raise UserError(f"{path}: damaged; its content is not what was written.")
     return state
+
+
+def load_plain(path: Path) -> dict[str, Any]:
+    """What `save_state` wrote, with None in the place of every tensor: no weights are read."""
+    with _read(path):
+        with safe_open(str(path), framework="pt") as file:
+            names, metadata = list(file.keys()), file.metadata() or {}
+        saved = json.loads(metadata["state"])
+        return _with_tensors(saved if "sha256" in metadata else saved["state"], dict.fromkeys(names))
+
+
+@contextmanager
+def _read(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (SafetensorError, OSError, LookupError, ValueError, TypeError, RecursionError) as error:
+        raise UserError(f"{path}: not a checkpoint of this library ({one_line(error)}).") from error
 
 
 def _digest(tensors: Mapping[str, torch.Tensor]) -> str:

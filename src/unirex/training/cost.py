@@ -15,6 +15,8 @@ POINTS = 3  # of Integrated Gradients, if nothing else is said
 ATTRIBUTION = 2 / 3  # of a training pass: forward and backward, but no gradients of weights
 FORWARD = 1 / 3  # of a training pass
 ATTRIBUTIONS = ("integrated-gradients", "gradient", "input-x-gradient", "deeplift")
+GRADIENTS = (*ATTRIBUTIONS, "smoothgrad", "gradient-shap")  # explain by a backward pass
+DOUBLED = "deeplift"  # runs a text and its baseline side by side
 SECOND_ENCODER = ("dual-lm", "bucket-tagger", "a2r", "hard-kuma")
 VIEWS = ("comprehensiveness", "sufficiency")
 OPTIMISER = 3 * NUMBER  # bytes a trained weight has beside itself: its gradient and Adam's two means
@@ -72,9 +74,14 @@ def kept_passes(config: Config) -> float:
     each = 1.0 + (config.extractor in SECOND_ENCODER)
     if any(name in active for name in VIEWS):
         each += _budgets(config)
-    if config.extractor in ATTRIBUTIONS and "plausibility" in active:  # a graph of the gradients themselves
-        each += 2.0 * config.extractor_options.get("steps", POINTS)
-    return each
+    return each + graph_passes(config)
+
+
+def graph_passes(config: Config) -> float:
+    """How often its tokens are kept in a graph of the gradients themselves, which is never computed again."""
+    if config.extractor not in ATTRIBUTIONS or "plausibility" not in dict(config.objectives.active()):
+        return 0.0
+    return 2.0 * config.extractor_options.get("steps", POINTS)
 
 
 def _budgets(config: Config) -> int:
@@ -105,11 +112,12 @@ def training_peak(
         chunk: tokens that run at once.
         held: bytes held before it starts, the weights among them.
         shards: processes the optimiser's state is divided among.
-        width: tokens in the longest text where attention keeps its matrices: on CPUs with dropout, where
-            torch's fused kernel has none; 0: it is fused.
+        width: tokens in the longest text where attention keeps its matrices (`models.plan.keeps_matrices`);
+            0: it is fused.
     """
     layer = kept_numbers(size.hidden, size.heads, width)
-    kept = min(tokens * kept_passes(config), saved * kept_numbers(size.hidden) / layer + chunk)
+    bound = max(saved * kept_numbers(size.hidden) / layer, tokens * graph_passes(config))
+    kept = min(tokens * kept_passes(config), bound + chunk)
     optimiser = trained * (NUMBER + (OPTIMISER - NUMBER) / shards)
     if config.training.activation_checkpointing:  # the input of every layer, and one layer of a chunk
         numbers = kept * size.layers * size.hidden + min(tokens, chunk) * layer
@@ -121,3 +129,9 @@ def training_peak(
 def explaining_peak(*, size: Size, chunk: int, batch: int, held: int) -> int:
     """Bytes an explanation by a learnt extractor holds at most: a chunk that runs, the states of a batch."""
     return int(held + NUMBER * size.hidden * (RUNNING * chunk + STATES * batch))
+
+
+def attributing_peak(*, size: Size, chunk: int, batch: int, held: int) -> int:
+    """Bytes an explanation by gradients holds at most: as above, with all activations of the chunk."""
+    kept = size.layers * kept_numbers(size.hidden) * chunk
+    return int(held + NUMBER * (kept + size.hidden * STATES * batch))

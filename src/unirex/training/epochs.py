@@ -19,11 +19,12 @@ from unirex.encoding.batching import Batches
 from unirex.errors import UserError
 from unirex.files import write_file
 from unirex.modeling import RationaleModel
-from unirex.training.checkpoints import load_state, save_state
+from unirex.training.checkpoints import load_plain, load_state, save_state
 from unirex.training.divergence import is_finite
 from unirex.training.sharding import make_whole, whole_state
 
 LAST, BEST = "checkpoints/last.safetensors", "checkpoints/best.safetensors"
+INSIDE = "checkpoints/inside.safetensors"  # of the epoch that runs, beside the end of the one before
 MONITOR = "dev"
 TERMS = "terms"  # what a training step returns beside the loss: the terms of `metrics.csv` by name
 TEXTS = "texts"
@@ -55,7 +56,8 @@ class Epochs(Callback):
     """Per epoch: new seeds before; the best weights, a row of `metrics.csv` and a checkpoint after.
 
     An epoch that takes longer than `CHECKPOINT_EVERY` has checkpoints inside too. A run resumed from one
-    draws the remaining batches of the epoch, and all other chance, as if it had not been interrupted.
+    draws the remaining batches of the epoch, and all other chance, as if it had not been interrupted. Other
+    processes than those that wrote it cannot: they go on from the end of the epoch before.
     """
 
     def __init__(self, model: RationaleModel, folder: Path, config: Config, batches: Batches) -> None:
@@ -72,6 +74,28 @@ class Epochs(Callback):
 
     def state_dict(self) -> dict[str, Any]:  # noqa: D102
         return {name: getattr(self, name) for name in STATE}
+
+    def resumable(self, trainer: pl.Trainer) -> tuple[Path | None, str]:
+        """The newest checkpoint that this trainer can go on from, and a line about what it has to repeat."""
+        last, inside = (
+            self.folder / name if (self.folder / name).exists() else None for name in (LAST, INSIDE)
+        )
+        ended, part = len(self._saved(last).get("rows", ())), self._saved(inside)
+        if inside is None or len(part.get("rows", ())) != ended:  # a kill left one of the epoch that ended
+            return last, ""
+        before, now = part["inside"]["by"], trained_by(trainer)
+        if before == now:
+            return inside, ""
+        since = f"from the end of epoch {ended}" if ended else "from the start"
+        return last, (
+            f"{self.folder} was interrupted inside epoch {ended + 1}, by {before}; {now} cannot go on there, "
+            f"but {since}: the part of epoch {ended + 1} is run again"
+        )
+
+    def _saved(self, checkpoint: Path | None) -> dict[str, Any]:
+        """The state of these epochs in a checkpoint, without tensors."""
+        found = {} if checkpoint is None else load_plain(checkpoint)
+        return found.get("callbacks", {}).get(self.state_key, {})
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:  # noqa: D102
         for name in STATE:
@@ -104,7 +128,7 @@ class Epochs(Callback):
         due = time.monotonic() - self.saved_at >= CHECKPOINT_EVERY
         if trainer.strategy.broadcast(due) and is_finite(self.model):
             self.inside = self._place(done, trainer)
-            self._checkpoint(trainer)
+            self._checkpoint(trainer, INSIDE)
             self.inside = None
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:  # noqa: D102
@@ -124,7 +148,9 @@ class Epochs(Callback):
                 save_state(self.folder / BEST, weights)
             write_file(self.folder / "metrics.csv", as_csv(self.rows))
         self.stopped = trainer.should_stop
-        self._checkpoint(trainer)
+        self._checkpoint(trainer, LAST)
+        if trainer.is_global_zero:
+            (self.folder / INSIDE).unlink(missing_ok=True)
 
     def finish(self, trainer: pl.Trainer) -> None:
         """Load the best weights in every process, and wait until all have them."""
@@ -136,8 +162,8 @@ class Epochs(Callback):
         make_whole(self.model)
         self.model.load_state_dict(load_state(self.folder / BEST))
 
-    def _checkpoint(self, trainer: pl.Trainer) -> None:
-        trainer.save_checkpoint(self.folder / LAST)
+    def _checkpoint(self, trainer: pl.Trainer, name: str) -> None:
+        trainer.save_checkpoint(self.folder / name)
         self.saved_at = time.monotonic()
 
     def _add(self, terms: Mapping[str, Tensor], *, texts: int) -> None:
@@ -155,6 +181,7 @@ class Epochs(Callback):
         device = trainer.strategy.root_device
         return {
             "batches": done,
+            "by": trained_by(trainer),
             "random": [gathered(state, trainer) for state in random_states(device)],
             "sums": {name: gathered(total, trainer) for name, total in self.sums.items()},
         }
@@ -171,6 +198,12 @@ class Epochs(Callback):
         self.batches.set_epoch(trainer.current_epoch, done=place["batches"])
         self.sums = {name: totals[rank].to(device) for name, totals in place["sums"].items()}
         set_random_states([states[rank] for states in place["random"]], device)
+
+
+def trained_by(trainer: pl.Trainer) -> str:
+    """Who trains, in words: what the random numbers inside an epoch depend on."""
+    number = trainer.world_size
+    return f"{number} process{'' if number == 1 else 'es'} on {trainer.strategy.root_device.type}"
 
 
 def gathered(tensor: Tensor, trainer: pl.Trainer) -> Tensor:

@@ -48,7 +48,7 @@ class Run:
     run.json        method, preset, data, versions, git revision, whether it is finished
     metrics.csv     one line per epoch
     gold.json       which training examples kept their gold, if not all did
-    checkpoints/    while training: the last one (to resume) and the best epoch
+    checkpoints/    while training: the last epoch and a part of the next (to resume), and the best epoch
     config.json, model.safetensors, tokenizer*   the system, once finished
     evaluation/     records and metrics per split
     stages/         of methods that have several: each a run of its own, named after what went into it

@@ -30,14 +30,15 @@ from unirex.encoding.encode import TextEncoder, warn_truncated
 from unirex.encoding.gold import GoldPool, keep_gold, limit_gold
 from unirex.encoding.packed import Encodings, WithScores, encode_all
 from unirex.errors import UserError, one_line
-from unirex.files import write_file
+from unirex.files import say, write_file
 from unirex.metrics import performance
 from unirex.modeling import Draws, RationaleModel
 from unirex.models.encoders import encoder_source, use_flash_attention
+from unirex.models.plan import share_memory
 from unirex.perturb import drops_exactly
 from unirex.training.checkpoints import PlainCheckpoints
 from unirex.training.divergence import DivergedError, StopIfDiverged
-from unirex.training.epochs import LAST, MONITOR, TERMS, Epochs, Patience
+from unirex.training.epochs import MONITOR, TERMS, Epochs, Patience
 from unirex.training.feedback import Feedback
 from unirex.training.optimizer import build_optimizer, linear_schedule
 from unirex.training.processes import FSDP, check_strategy, processes
@@ -67,8 +68,9 @@ def train(
     Splits may be `given` precomputed token scores, for each example one array per sequence.
 
     The folder receives `metrics.csv` and, while training lasts, `checkpoints/`. Ctrl-C raises
-    KeyboardInterrupt and leaves the last checkpoint, of the epoch before or of the last ten minutes; with
-    `resume` training goes on from there and ends with the weights an uninterrupted run gives.
+    KeyboardInterrupt and leaves the last checkpoints, of the epoch before and of the last ten minutes; with
+    `resume` training goes on from there and ends with the weights an uninterrupted run gives. Another number
+    of processes goes on from the epoch before.
     """
     training, pad = config.training, encoder.tokenizer.pad_token_id
     gold = gold_pool(data["train"], config)
@@ -94,14 +96,16 @@ def train(
     batches.rank, batches.world_size = trainer.global_rank, trainer.world_size
     if gold is not None and trainer.is_global_zero:
         write_file(folder / "gold.json", json.dumps(gold.to_dict(), indent=2) + "\n")
-    checkpoint = folder / LAST if resume and (folder / LAST).exists() else None
+    checkpoint, repeated = epochs.resumable(trainer) if resume else (None, "")
+    if repeated and progress and trainer.is_global_zero:
+        say(repeated)
     learner = Learner(model, config, metric, rate)
     attention = model.task.encoder.config._attn_implementation
     # Probe now, in full precision: `fit` may convert the weights, and the answer is kept.
     drops_exactly(model.task.encoder, 0)
     use_flash_attention(model.task.encoder, training.precision)
     checkpoint_activations(model, training.activation_checkpointing)
-    with quiet_lightning():
+    with quiet_lightning(), share_memory(trainer.num_devices):
         scored = {name: WithScores(parts[name], scores) for name, scores in (given or {}).items()}
         shown: Mapping[str, Encodings | WithScores] = {**parts, **scored}
         pinned = trainer.strategy.root_device.type == "cuda"
