@@ -82,15 +82,17 @@ def word(number, segment=0):
     return f"#word-{segment}-{number}"
 
 
+def middle(browser, selector):
+    """Where an element is on the screen."""
+    return browser.run(
+        f"(() => {{ const b = document.querySelector({selector!r}).getBoundingClientRect();"
+        "return [b.x + b.width / 2, b.y + b.height / 2]; })()"
+    )
+
+
 def drag(browser, first, last):
     """Press the mouse on one element and release it on another."""
-    places = [
-        browser.run(
-            f"(() => {{ const b = document.querySelector({selector!r}).getBoundingClientRect();"
-            "return [b.x + b.width / 2, b.y + b.height / 2]; })()"
-        )
-        for selector in (first, last)
-    ]
+    places = [middle(browser, selector) for selector in (first, last)]
     steps = (("mousePressed", places[0]), ("mouseMoved", places[1]), ("mouseReleased", places[1]))
     for kind, (x, y) in steps:
         browser.ask("Input.dispatchMouseEvent", type=kind, button="left", buttons=1, clickCount=1, x=x, y=y)

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from urllib.error import HTTPError, URLError
 from urllib.request import HTTPCookieProcessor, Request, build_opener
+from xml.etree import ElementTree
 
 import pytest
 from annotating import annotate_all, project, reply
@@ -25,6 +26,8 @@ from unirex.annotate.project import Project
 from unirex.annotate.retrain import main, plan
 from unirex.cli import annotate as command
 from unirex.data.example import Example
+from unirex.data.formats.label_studio import read as read_tasks
+from unirex.data.formats.table import Columns
 
 TRAINING = {"epochs": 2, "learning_rate": 4e-3, "batch_size": 16}
 
@@ -207,11 +210,39 @@ def test_pairs_sets_and_choices_go_out_as_they_came_in(tmp_path, capsys):
     succeeds(capsys, "annotate", "export", made.store.path, tmp_path / "c.jsonl")
     line = json.loads((tmp_path / "c.jsonl").read_text("utf-8"))
     assert (line["label"], line["choices"]) == ("B", ["sea", "sky"])
+    data, view, chosen = tasks_of(capsys, made, tmp_path / "c.json")
+    assert (data["choices"], chosen) == (["sea", "sky"], ["B"])
+    assert data["options"] == [{"value": "A", "html": "A. sea"}, {"value": "B", "html": "B. sky"}]
+    assert (view.get("value"), view.get("choice"), list(view)) == ("$options", "single", [])
+    (back,) = records(tmp_path / "c.json")
+    assert (back.label, back.choices) == ("B", ("sea", "sky"))
     several = project(tmp_path / "s.sqlite", [Example("s", ("loud",))], multi_label=True)
     several.next(several.annotator(0))
     several.save(several.annotator(0), 0, Reply((0, 1), [[]]), version=0)
     succeeds(capsys, "annotate", "export", several.store.path, tmp_path / "s.jsonl")
     assert json.loads((tmp_path / "s.jsonl").read_text("utf-8"))["label"] == ["neg", "pos"]
+    data, view, chosen = tasks_of(capsys, several, tmp_path / "s.json")
+    assert (chosen, data["multi_label"], view.get("choice")) == (["neg", "pos"], True, "multiple")
+    assert [label.get("value") for label in view] == ["neg", "pos"]
+    several.save(several.annotator(0), 0, Reply((), [[]]), version=1)
+    succeeds(capsys, "annotate", "export", several.store.path, tmp_path / "none.json", "--label_studio")
+    assert [one.label for one in (*records(tmp_path / "s.json"), *records(tmp_path / "none.json"))] == [
+        ("neg", "pos"),
+        (),
+    ]
+
+
+def tasks_of(capsys, made, target):
+    """An export for Label Studio: the data of its only task, its <Choices>, and what was chosen."""
+    succeeds(capsys, "annotate", "export", made.store.path, target, "--label_studio")
+    (task,) = json.loads(target.read_text("utf-8"))
+    (view,) = ElementTree.parse(target.with_suffix(".xml")).iter("Choices")
+    (result,) = task["annotations"][0]["result"]
+    return task["data"], view, result["value"]["choices"]
+
+
+def records(path):
+    return [record.example for record in read_tasks(path, columns=Columns())]
 
 
 def test_systems_must_know_the_labels_people_choose_from(trained):

@@ -1,8 +1,12 @@
 """A person annotates in a real browser: by mouse, by keyboard, by touch; nothing in a text can run."""
 
-import pytest
-from annotating import TEXTS, drag, examples, listening, marked, press, project, word
+import json
 
+import pytest
+from annotating import TEXTS, drag, examples, listening, marked, middle, press, project, word
+
+from commands import succeeds
+from planted import planted
 from report.axe import is_accessible, needs_axe
 from report.browser_driver import Browser, needs_chromium
 from unirex.annotate.answers import read_answers
@@ -171,19 +175,45 @@ def test_a_suggestion_is_shown_corrected_and_recorded(window, serving, tmp_path)
     assert how.shown["marks"] == [[[2, 10], [19, 23]]] and text.answers[0].marking == (((2, 10),),)
 
 
-def test_a_finger_marks_a_word(window, serving, tmp_path):
-    made = project(tmp_path / "gold.sqlite")
+def test_what_fingers_and_mouse_mark_is_exported_and_trained_on(window, serving, tmp_path, learner, capsys):
+    given = planted((12, 1, 1), seed=2)["train"]
+    made = project(tmp_path / "gold.sqlite", [Example(one.id, one.segments) for one in given])
     come(window, serving(made), made)
-    x, y = window.run(
-        f"(() => {{ const b = document.querySelector('{word(1)}').getBoundingClientRect();"
-        "return [b.x + b.width / 2, b.y + b.height / 2]; })()"
-    )
-    window.ask("Emulation.setTouchEmulationEnabled", enabled=True)
-    window.ask("Input.dispatchTouchEvent", type="touchStart", touchPoints=[{"x": x, "y": y}])
-    window.ask("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
-    window.ask("Emulation.setTouchEmulationEnabled", enabled=False)
-    window.until("document.querySelectorAll('.word[aria-selected=\"true\"]').length === 1")
-    assert marked(window) == ["gorgeous"]
+    swipe(window, word(0), word(1), word(2))
+    swipe(window, word(3))
+    swipe(window, word(3))  # a second tap unmarks
+    assert marked(window) == given[0].text.split()[:3]
+    for number, example in enumerate(given):
+        window.until(shows(example.text))
+        ((start, end),) = example.rationale[0]
+        if number > 0:
+            window.click(word(example.text[:start].count(" ")))
+            assert marked(window) == [example.text[start:end]]
+        press(window, "2" if example.label == "pos" else "1")
+        window.click("#save")
+    window.until("document.querySelector('.words') === null")
+    target, run = tmp_path / "gold.jsonl", tmp_path / "run"
+    succeeds(capsys, "annotate", "export", made.store.path, target)
+    rows = [json.loads(line) for line in target.read_text("utf-8").splitlines()]
+    swiped = len(" ".join(given[0].text.split()[:3]))
+    gold = [[[0, swiped]], *([list(span) for span in one.rationale[0]] for one in given[1:])]
+    assert [(row["label"], row["rationale"]) for row in rows] == [
+        (one.label, spans) for one, spans in zip(given, gold, strict=True)
+    ]
+    options = ("--encoder", learner, "--pooling", "mean", "--training.epochs", 1, "--summary", 0)
+    succeeds(capsys, "train", "--method", "slm-p", "--data", target, "--out", run, *options)
+    assert (run / "model.safetensors").is_file()
+
+
+def swipe(browser, *selectors):
+    """Move a finger from one element over others; on one alone it is a tap."""
+    places = [dict(zip("xy", middle(browser, selector), strict=True)) for selector in selectors]
+    browser.ask("Emulation.setTouchEmulationEnabled", enabled=True)
+    browser.ask("Input.dispatchTouchEvent", type="touchStart", touchPoints=places[:1])
+    for place in places[1:]:
+        browser.ask("Input.dispatchTouchEvent", type="touchMove", touchPoints=[place])
+    browser.ask("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
+    browser.ask("Emulation.setTouchEmulationEnabled", enabled=False)
 
 
 @needs_axe

@@ -165,7 +165,15 @@ def test_tasks_for_label_studio(tmp_path):
     assert '<Choice value="pos"/>' in (tmp_path / "tasks.xml").read_text("utf-8")
 
 
-def test_choices_do_not_fit_label_studio(tmp_path):
-    with pytest.raises(UserError, match="choices"):
-        convert(questions(), tmp_path / "tasks.json")
-    assert not list(tmp_path.iterdir())
+def test_choices_and_sets_of_labels_for_label_studio(tmp_path):
+    convert(questions(), tmp_path / "quiz.json")
+    same(questions(), load_dataset(tmp_path / "quiz.json"))
+    assert 'value="$options"' in (tmp_path / "quiz.xml").read_text("utf-8")
+    sets = [(), ("loud",), ("dull", "loud")]
+    made = [Example(str(n), (f"text {n}",), sets[n % 3], (((0, 4),),)) for n in range(12)]
+    data = splits(DatasetInfo("sets", ("dull", "loud"), multi_label=True), made)
+    convert(data, tmp_path / "sets.json")
+    back = load_dataset(tmp_path / "sets.json")
+    same(data, back)
+    assert back.info.multi_label
+    assert 'choice="multiple"' in (tmp_path / "sets.xml").read_text("utf-8")

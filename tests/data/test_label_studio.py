@@ -266,7 +266,9 @@ GOOD = annotation(choice("good"))
         ([task(GOOD, split="trian")], r"task 12: unknown split 'trian'"),
         ([task(annotation())], r"task 12: no class: no <Choices> was answered.*\(there are text\)"),
         ([task(GOOD), task(annotation(), number=13)], r"task 13: no class is chosen"),
-        ([task(annotation(choice("a", "b")))], r"task 12: annotator 1 chose 2 classes \(a, b\)"),
+        ([task(annotation(choice("A", "B")), choices=["x", "y"])], r"annotator 1 chose 2 classes \(A, B\)"),
+        ([task(annotation(choice("C")), choices=["x", "y"])], r"task 12: 'choices' 'C' is none of the cho"),
+        ([task(annotation(choice("A")), choices="x")], r"task 12: 'choices' must be a JSON list"),
         ([task(annotation(choice(None)))], r"task 12: 'choices' is missing"),
         ([task(annotation(choice(["a"])))], r"task 12: 'choices' must be text"),
         ([task(GOOD | {"result": None})], r"task 12: 'result' must be a list, not NoneType"),
@@ -385,6 +387,61 @@ def test_any_marks_survive(tmp_path_factory, texts, data):
     assert problems == []
 
 
+def test_sets_of_labels_survive_none_one_and_several(tmp_path):
+    """Label Studio writes no result where nothing is chosen, so the task's data says that labels are sets."""
+    given = [
+        Example("none", (TEXT,), (), (((0, 2),),)),
+        Example("one", (TEXT,), ("loud",), None),
+        Example("two", (TEXT,), ("dull", "loud"), (((5, 9),),)),
+    ]
+    found = tasks(given)
+    chosen = [[one["value"]["choices"] for one in results_of(task, "choices")] for task in found]
+    assert chosen == [[], [["loud"]], [["dull", "loud"]]]
+    assert all(task["data"]["multi_label"] is True for task in found)
+    assert round_trip(tmp_path, given) == given
+    assert round_trip(tmp_path, given[:2]) == given[:2]
+    assert round_trip(tmp_path, given[:1]) == given[:1]
+
+
+def test_several_chosen_labels_make_sets_of_all(tmp_path):
+    both, none = annotation(choice("loud", "dull")), annotation(mark(0, 2))
+    found = examples(tmp_path, [task(both, both, none), task(none, number=13)])
+    assert [one.label for one in found] == [("dull", "loud"), ()]
+    assert found[0].votes == (("dull", "loud"), ("dull", "loud"), ())
+
+
+def test_choices_of_each_task_survive(tmp_path):
+    given = [
+        Example(
+            "x", ("where do fish live ?",), "B", (((9, 13),),), choices=("the <b>sky</b>", "$id & sea", "A")
+        ),
+        Example("y", ("why ?",), "A", None, choices=("so", "so", "so")),
+    ]
+    found = tasks(given)
+    assert found[0]["data"]["options"] == [
+        {"value": "A", "html": "A. the &lt;b&gt;sky&lt;/b&gt;"},
+        {"value": "B", "html": "B. $id &amp; sea"},
+        {"value": "C", "html": "C. A"},
+    ]
+    assert [results_of(task, "choices")[0]["value"] for task in found] == [
+        {"choices": ["B"]},
+        {"choices": ["A"]},
+    ]
+    assert round_trip(tmp_path, given) == given
+
+
+def test_options_of_other_projects_are_known_by_their_text(tmp_path):
+    options = [{"value": "the sky"}, {"value": "the sea", "hint": "wet"}]
+    (found,) = examples(tmp_path, [task(annotation(choice("the sea")), choices=options)])
+    assert (found.label, found.choices) == ("B", ("the sky", "the sea"))
+    (found,) = examples(tmp_path, [task(annotation(choice("the sea")), choices=options)], choices="")
+    assert (found.label, found.choices) == ("the sea", None)
+
+
+def results_of(task, kind):
+    return [one for given in task["annotations"] for one in given["result"] if one["type"] == kind]
+
+
 def test_nothing_marked_cannot_be_told_from_not_marked(tmp_path):
     assert round_trip(tmp_path, [Example("x", (TEXT,), "good", ((),))])[0].rationale is None
 
@@ -426,8 +483,6 @@ def test_what_cannot_be_a_task():
         tasks([plain], explanations=[])
     with pytest.raises(UserError, match="example x has 1 segments, but 2 names"):
         tasks([plain], segments=("a", "b"))
-    with pytest.raises(UserError, match="example x has choices of its own"):
-        tasks([Example("x", (TEXT,), "A", choices=("a", "b"))])
     for names in ((), ("a", "a"), ("a b",), ("id",), ('"/><x',)):
         with pytest.raises(UserError, match="segment"):
             tasks([plain], segments=names)
@@ -441,6 +496,15 @@ def test_the_interface_is_xml_and_escaped():
     assert [one.get("value") for one in view.iter("Choice")] == [str(label) for label in labels]
     with pytest.raises(UserError, match="cannot; rename it"):
         labeling_config(["a\x00"])
+
+
+def test_the_interface_of_sets_and_of_choices():
+    (several,) = ElementTree.fromstring(labeling_config(["loud", "dull"], multi_label=True)).iter("Choices")
+    assert several.get("choice") == "multiple" and several.get("required") is None
+    assert [one.get("value") for one in several] == ["loud", "dull"]
+    (own,) = ElementTree.fromstring(labeling_config(["A", "B"], choices=True)).iter("Choices")
+    assert (own.get("value"), own.get("choice"), own.get("required")) == ("$options", "single", "true")
+    assert not list(own)
 
 
 @pytest.mark.parametrize("segments", [("text",), ("premise", "hypothesis")])

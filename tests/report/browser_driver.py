@@ -25,7 +25,7 @@ needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not in
 
 
 class Browser:
-    """One running Chromium with one tab."""
+    """One running Chromium with one window, or several of which one is driven at a time."""
 
     def __init__(self, profile: Path) -> None:
         theirs_in, self.out = os.pipe()
@@ -43,11 +43,7 @@ class Browser:
         os.close(theirs_in)
         os.close(theirs_out)
         self.read, self.number, self.session, self.complaints = b"", 0, None, []
-        target = self.ask("Target.createTarget", url="about:blank")["targetId"]
-        self.session = self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        for domain in ("Page", "Runtime", "Log"):
-            self.ask(f"{domain}.enable")
-        self.size(1100, 1400)
+        self.session = self.window()
 
     def __enter__(self) -> Browser:
         return self
@@ -62,6 +58,21 @@ class Browser:
             self.process.wait()
             os.close(self.out)
             os.close(self.inp)
+
+    def window(self, **where: Any) -> str:
+        """Open a window, make it the one that is driven, and return what `session` must be to drive it."""
+        self.session = None
+        target = self.ask("Target.createTarget", url="about:blank", **where)["targetId"]
+        self.session = self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        for domain in ("Page", "Runtime", "Log"):
+            self.ask(f"{domain}.enable")
+        self.size(1100, 1400)
+        return self.session
+
+    def private_window(self) -> str:
+        """As `window`, with cookies of its own."""
+        self.session = None
+        return self.window(browserContextId=self.ask("Target.createBrowserContext")["browserContextId"])
 
     def ask(self, method: str, **params: Any) -> Any:
         """Send one command and wait for its answer."""

@@ -1,4 +1,9 @@
-"""Requests that the OpenAPI description allows, and some that it does not, get the answers it describes."""
+"""Requests that the OpenAPI description allows, and some that it does not, get the answers it describes.
+
+More of them, by hand: `UNIREX_REQUESTS=300 python -m pytest tests/serve/test_openapi.py`.
+"""
+
+import os
 
 import pytest
 
@@ -7,7 +12,7 @@ import tiny
 schemathesis = pytest.importorskip("schemathesis")
 
 KEY = "a-key-of-some-length"
-EXAMPLES = 5  # requests to each route
+EXAMPLES = int(os.environ.get("UNIREX_REQUESTS", "15"))  # to each route
 
 
 def test_every_route_answers_as_it_is_described(served_systems, listening):

@@ -7,11 +7,16 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import pytest
+import torch
+from transformers import AutoModelForSequenceClassification
 
+import tiny
+import unirex
 from unirex.errors import UserError
 from unirex.serve.batching import Batcher
 from unirex.serve.errors import ApiError
 from unirex.serve.queue import Job, Queue, Request
+from unirex.serve.served import Served
 from unirex.serve.settings import Batching, Limits, Settings
 
 
@@ -27,11 +32,14 @@ class Text:
 class Ask:
     model: str = "m"
     passes: int = 1
-    pausable: bool = True
+    holding: bool = False
 
     @property
     def kind(self):
         return self.model, self.passes
+
+    def lets_pass(self, other):
+        return not self.holding or other.model != self.model
 
 
 ASK = Ask()
@@ -83,7 +91,9 @@ def test_slow_texts_let_quick_ones_pass_but_not_for_ever():
     queue.add(jobs(Text("quick")))
     assert names(queue.take()) == ["old"]
     queue.add(jobs(Text("slow", 100), ask=slow))
-    assert names(queue.take(quick=True)) == ["quick"] and queue.take(quick=True) == []
+    queue.add(jobs(Text("other"), ask=Ask("n")))
+    assert names(queue.take(beside=Ask(holding=True))) == ["other"]
+    assert names(queue.take(beside=slow)) == ["quick"] and queue.take(beside=slow) == []
 
 
 def test_the_pace_is_measured():
@@ -316,3 +326,65 @@ def test_a_stop_answers_what_was_accepted(served_systems, listening, gated, even
             )
         server.thread.join(30)
         assert not server.thread.is_alive() and not service.ready and not client.ready()
+
+
+HELD = ("deeplift", "attention", "attention-rollout")
+
+
+@pytest.mark.parametrize(
+    ("family", "extractors"),
+    [("bert", ("gradient", "occlusion", *HELD)), ("bigbird-sparse", ("gradient",))],
+)
+def test_a_pause_changes_neither_the_paused_texts_nor_those_that_pass(tmp_path, family, extractors):
+    """On a third-party classifier, whatever is asked, and whatever else is asked between two chunks."""
+    served = Served("any", unirex.load(third_party(tmp_path, family)))
+    asks = [served.ask_label(), *(served.ask_reasons(extractor=name) for name in extractors)]
+    quick = served.read(["a dull film"], Limits(), truncate=False)
+    slow = served.read([" ".join(["not good and not bad"] * 7), "witty"], Limits(), truncate=False)
+    alone, passed, passing = [served.answer(ask, *quick) for ask in asks], [], []
+    paused = [ask for ask in asks if ask.lets_pass(asks[0])]
+    expected = [served.answer(ask, *slow) for ask in paused]
+
+    def pause():
+        if len(passed) < len(asks) and not passing:  # as in a server, what passes is not paused itself
+            passing.append(asks[len(passed)])
+            passed.append(served.answer(passing[0], *quick))
+            passing.clear()
+
+    end = served.watch(pause)
+    for ask, answers in zip(paused, expected, strict=True):
+        passed.clear()
+        assert_same(served.answer(ask, *slow), answers)
+        assert passed
+        for found, by_itself in zip(passed, alone, strict=False):
+            assert_same(found, by_itself)
+    end()
+    assert [ask.extractor for ask in asks if ask not in paused] == [
+        name for name in extractors if name in HELD
+    ]
+
+
+def third_party(folder, family):
+    """The folder of a tiny classifier, as transformers saves one."""
+    tokens = tiny.tokenizer(tiny.TOKENIZERS[family])
+    config = tiny.encoder_config(family, len(tokens), pad=tokens.pad_token_id)
+    torch.manual_seed(0)
+    tiny.shaken(AutoModelForSequenceClassification.from_config(config)).save_pretrained(folder)
+    tokens.save_pretrained(folder)
+    return folder
+
+
+def assert_same(found, expected):
+    """The same labels, probabilities and scores, up to rounding."""
+    for one, other in zip(found, expected, strict=True):
+        assert one["label"] == other["label"]
+        for values in ("probabilities", "explanations"):
+            assert numbers(one.get(values)) == pytest.approx(numbers(other.get(values)), rel=1e-3, abs=1e-5)
+
+
+def numbers(plain):
+    """All numbers in an answer, in order."""
+    if isinstance(plain, dict | list):
+        parts = plain.values() if isinstance(plain, dict) else plain
+        return [number for part in parts for number in numbers(part)]
+    return [plain] if isinstance(plain, int | float) else []

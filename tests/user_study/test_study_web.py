@@ -143,67 +143,86 @@ def answer(ask, question, **changes):
 
 @needs_chromium
 @needs_axe
-def test_three_people_answer_at_once_one_of_them_in_a_browser(tmp_path):
-    made = nasty_study(tmp_path / "s", annotators=3)
+def test_three_people_answer_at_once_in_browsers_and_one_without(tmp_path):
+    made = nasty_study(tmp_path / "s", annotators=4)
     codes = made.codes()
 
-    def without_browser(number):
+    def without_browser():
         person = Person(address)
-        state = person.ask("/join", {"code": codes[number]})
-        assert state["stage"] == "consent"
+        assert person.ask("/join", {"code": codes[3]})["stage"] == "consent"
         return person.answers(person.ask("/consent", {})), person.said
 
-    with listening(made) as address, ThreadPoolExecutor(2) as threads, Browser(tmp_path / "p") as browser:
-        others = [threads.submit(without_browser, number) for number in (1, 2)]
-        seen = in_browser(browser, address, codes[0])
-        for other in others:
-            positions, said = other.result()
-            assert positions == list(range(12))
-            gives_nothing_away(said)
+    with listening(made) as address, ThreadPoolExecutor(1) as threads, Browser(tmp_path / "p") as browser:
+        other = threads.submit(without_browser)
+        seen = in_turns(browser, address, [codes[number] for number in range(3)])
+        positions, said = other.result()
+        assert positions == list(range(12))
+        gives_nothing_away(said)
         look_at_owner_pages(browser, address)
         assert not [entry for entry in browser.complaints if "401" not in json.dumps(entry)]
-    assert seen == ["Practice", *(f"Question {n}" for n in range(2, 7)), "Practice"] + [
-        f"Question {n}" for n in range(8, 13)
-    ]
-    rows = [row for row in read_answers(made) if row.annotator == "a01"]
-    assert len(read_answers(made)) == 36 and all(person.finished for person in made.annotators())
-    assert {row.label for row in rows} == {"pos", None} and {row.confidence for row in rows} == {2, None}
-    assert {row.alignment for row in rows} == {5, None} and all(0 < row.seconds < 600 for row in rows)
+    questions = ["Practice", *(f"Question {n}" for n in range(2, 7)), "Practice"]
+    assert seen == [[*questions, *(f"Question {n}" for n in range(8, 13))]] * 3
+    given = read_answers(made)
+    assert len(given) == 48 and all(person.finished for person in made.annotators())
+    for name in ("a01", "a02", "a03"):
+        rows = [row for row in given if row.annotator == name]
+        assert {row.label for row in rows} == {"pos", None} and {row.confidence for row in rows} == {2, None}
+        assert {row.alignment for row in rows} == {5, None} and all(0 < row.seconds < 600 for row in rows)
 
 
-def in_browser(browser, address, code):
-    """Answer everything by the keyboard; the headings of the questions."""
+def in_turns(browser, address, codes):
+    """Several people in windows of their own, a question each in turn; the headings that each saw."""
+    sessions = [browser.session, *(browser.private_window() for _ in codes[1:])]
+    seen = [[] for _ in codes]
+    people = {
+        session: in_browser(browser, address, code, headings, checked=session == sessions[0])
+        for session, code, headings in zip(sessions, codes, seen, strict=True)
+    }
+    while people:
+        for session in list(people):
+            browser.session = session
+            if next(people[session], "done") == "done":
+                del people[session]
+    browser.session = sessions[0]
+    return seen
+
+
+def in_browser(browser, address, code, seen, *, checked):
+    """Answer everything by the keyboard, the headings into `seen`; stops after every question.
+
+    Of one person the pages are checked, closed and opened again.
+    """
+    look = is_accessible if checked else lambda _: None
     browser.open(address)
     browser.until("!!document.querySelector('#code')")
-    is_accessible(browser)
+    look(browser)
     browser.open(f"{address}/#{code}")
     browser.until(headed("Before you begin"))
     assert code not in browser.run("location.href")
-    is_accessible(browser)
+    look(browser)
+    yield
     browser.click("button.primary")
     browser.until(headed("Which label"))
-    is_accessible(browser)
+    look(browser)
     browser.press("Enter")
     browser.until("!!document.querySelector('form.questions')")
-    seen, checked = [], set()
-    while True:
-        title = browser.texts("h1")[0]
-        if title == "Thank you":
-            is_accessible(browser)
-            return seen
+    legends = set()
+    while (title := browser.texts("h1")[0]) != "Thank you":
         if title.startswith("How well"):
             browser.press("Enter")
             browser.until("!!document.querySelector('form.questions')")
             continue
         seen.append(title)
-        if (legend := tuple(browser.texts("legend"))) not in checked:
-            checked.add(legend)
-            is_accessible(browser)
-        if len(seen) == 4:
+        if (legend := tuple(browser.texts("legend"))) not in legends:
+            legends.add(legend)
+            look(browser)
+        if len(seen) == 4 and checked:
             come_back(browser, address)
         elif len(seen) == 5:
             hostile_text_is_text(browser)
-        answer_by_keys(browser, check_feedback=len(seen) == 1)
+        answer_by_keys(browser, check_feedback=checked and len(seen) == 1)
+        yield
+    look(browser)
 
 
 def headed(title):
@@ -256,7 +275,7 @@ def look_at_owner_pages(browser, address):
     browser.open(f"{address}/owner#{KEY}")
     browser.until("!!document.querySelector('table')")
     assert KEY not in browser.run("location.href")
-    assert browser.texts("tbody th") == ["a01", "a02", "a03"]
+    assert browser.texts("tbody th") == ["a01", "a02", "a03", "a04"]
     is_accessible(browser)
     browser.click("a.button")
     browser.until(headed("films"))

@@ -72,8 +72,6 @@ def export_label_studio(project: Project, target: str | Path) -> int:
     The labelling interface of the project is written beside it.
     """
     path, definition = _checked(target, ".json"), project.definition
-    if definition.multi_label:
-        raise UserError(f"{path}: tasks for Label Studio have one label each; export a table (.jsonl).")
     answered = list(read_answers(project))
     if not answered:
         raise UserError(f"{project.store.path}: no text is annotated yet; there is nothing to export.")
@@ -83,7 +81,9 @@ def export_label_studio(project: Project, target: str | Path) -> int:
     )
     for task, text in zip(made, answered, strict=True):
         task["data"] |= {} if text.split is None else {"split": text.split}
-    write_interface(path.with_suffix(CONFIG_SUFFIX), labeling_config(definition.labels, names))
+    asked = {"multi_label": definition.multi_label, "choices": answered[0].example.choices is not None}
+    interface = labeling_config(definition.labels, names, **asked)
+    write_interface(path.with_suffix(CONFIG_SUFFIX), interface)
     write_file(path, json.dumps(made, ensure_ascii=False, indent=1))
     return len(made)
 

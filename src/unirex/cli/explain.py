@@ -78,8 +78,8 @@ def run(options: Namespace) -> int:
         batches = [_typed_texts(options, system)]
     elif options.file != inputs.STANDARD_INPUT:
         _announce_memory(system)
-    if options.label_studio and (system.model.config.built_layout().choice or system.multi_label):
-        raise UserError("--label_studio: a task has one label, no choices or sets; use --out for JSONL.")
+    if options.label_studio and system.multi_label:
+        raise UserError("--label_studio: of a set, each label has its own reasons; use --out for JSONL.")
     source = options.file or options.data
     size = inputs.progress_size(batches[0], source, options.number) if isinstance(batches, list) else {}
     to_file = any(options[name] for name in TARGETS)
@@ -325,7 +325,8 @@ def _write_tasks(path: Path, examples: Sequence[Example], explanations: Sequence
     names = text_names(len(examples[0].segments)) if examples else ("text",)
     write_file(path, json.dumps(tasks(examples, explanations=explanations, segments=names), indent=1))
     labels = list(explanations[0].probabilities) if explanations else []
-    write_file(path.with_suffix(".xml"), labeling_config(labels, names))
+    choices = bool(examples) and examples[0].choices is not None
+    write_file(path.with_suffix(".xml"), labeling_config(labels, names, choices=choices))
     return f"tasks in {path}, the project's setup in {path.with_suffix('.xml')}"
 
 

@@ -35,8 +35,6 @@ def convert(
         data = Splits(data.info, {split: data[split]})
     names = text_columns(data, names)
     if path.suffix.lower() == TASKS_SUFFIX:
-        if data.info.multi_label:
-            raise UserError(f"{path}: tasks for Label Studio have one label each; convert to .jsonl or .csv.")
         return write_label_studio(path, data, names)
     write = TABLE_WRITERS[path.suffix.lower()]
     replace_file(path, lambda draft: write(draft, data, names))
@@ -165,7 +163,9 @@ def write_label_studio(path: Path, data: Splits, names: Sequence[str]) -> list[P
     made = tasks(list(_examples(data)), segments=names)
     for task, split in zip(made, (split for split, part in data.items() for _ in part), strict=True):
         task["data"]["split"] = split
-    write_interface(config, labeling_config(data.info.labels, names))
+    info = data.info
+    asked = {"multi_label": info.multi_label, "choices": info.task == "choice"}
+    write_interface(config, labeling_config(info.labels, names, **asked))
     write_file(path, json.dumps(made, ensure_ascii=False, indent=1))
     return [path, config]
 

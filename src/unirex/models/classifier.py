@@ -103,9 +103,13 @@ class Classifier(TaskModel):
 
 @contextmanager
 def captured(encoder: Any) -> Iterator[list[Any]]:
-    """The outputs of an encoder that runs inside a larger model."""
+    """The last output of an encoder that runs inside a larger model."""
     outputs: list[Any] = []
-    handle = encoder.register_forward_hook(lambda _module, _inputs, output: outputs.append(output))
+
+    def keep(_module: object, _inputs: object, output: Any) -> None:
+        outputs[:] = [output]  # a hook of the model may have run other texts before
+
+    handle = encoder.register_forward_hook(keep)
     try:
         yield outputs
     finally:

@@ -21,7 +21,7 @@ from unirex.system import System
 
 Plain = dict[str, Any]  # of JSON types
 ATTRIBUTION_PASSES = 50  # of an extractor without learnt scores, before it was measured
-SWITCHING = ("attention", "attention-rollout")  # they set the encoder to another mode while they run
+HOLDING = ("attention", "attention-rollout", "deeplift")  # they change how the encoder runs while they do
 
 
 @dataclass(frozen=True)
@@ -36,12 +36,18 @@ class Ask:
     faithfulness: bool = False
     floor: int = 0  # random rationales to compare with
     passes: int = 1
-    pausable: bool = True
+    holding: bool = (
+        False  # whether the classifier runs in another way meanwhile: other modes, hooks of captum
+    )
 
     @property
     def kind(self) -> Hashable:
         """What decides how long a token takes."""
         return self.model, self.extractor, len(self.rules), self.faithfulness, self.floor
+
+    def lets_pass(self, other: Ask) -> bool:
+        """Whether another question may run between two chunks of this one."""
+        return not self.holding or other.model != self.model
 
 
 def answered(

@@ -148,10 +148,10 @@ class Batcher:
         if all(job.request.gone for job in self._running):
             raise AbandonedError
         slow = time.monotonic() - self._since - self._paused > self.batching.seconds
-        if self._nested or not slow or not self._running[0].question.pausable:
+        if self._nested or not slow:
             return
         with self.changed:
-            batch = self.queue.take(quick=True)
+            batch = self.queue.take(beside=self._running[0].question)
         if batch:
             begin, self._nested = time.monotonic(), True
             try:

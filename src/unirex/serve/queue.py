@@ -34,9 +34,8 @@ class Question(Protocol):
     def passes(self) -> int:
         """How many times the encoder runs over a text, roughly."""
 
-    @property
-    def pausable(self) -> bool:
-        """Whether other texts may run between two chunks of its own."""
+    def lets_pass(self, other: Any) -> bool:
+        """Whether texts that are asked another question may run between two chunks of its own."""
 
     def __hash__(self) -> int: ...
 
@@ -137,10 +136,16 @@ class Queue:
         """Until all that wait is done, by estimate."""
         return sum(map(self.cost, self.jobs))
 
-    def take(self, *, quick: bool = False) -> list[Job]:
-        """The next batch, taken from the queue; with `quick`, of texts that do not take long, if any."""
+    def take(self, *, beside: Question | None = None) -> list[Job]:
+        """The next batch, taken from the queue; empty if there is none.
+
+        Args:
+            beside: the question of a batch that is paused; only quick texts are taken that it lets pass.
+        """
         self.drop_gone()
-        waiting = [job for job in self.jobs if self._is_quick(job)] if quick else self.jobs
+        waiting = self.jobs
+        if beside is not None:
+            waiting = [job for job in waiting if self._is_quick(job) and beside.lets_pass(job.question)]
         if not waiting:
             return []
         lead = self._lead(waiting)

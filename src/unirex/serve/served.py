@@ -9,7 +9,7 @@ from unirex.data.example import Example, Label
 from unirex.encoding.batch import Encoded
 from unirex.errors import UserError, unknown
 from unirex.extractors import LABEL_FREE, POST_HOC, extractor_name
-from unirex.serve.answers import ATTRIBUTION_PASSES, SWITCHING, Ask, Plain, answered
+from unirex.serve.answers import ATTRIBUTION_PASSES, HOLDING, Ask, Plain, answered
 from unirex.serve.errors import too_large
 from unirex.serve.settings import Limits
 from unirex.system import System, as_example
@@ -55,7 +55,7 @@ class Served:
 
     def ask_label(self) -> Ask:
         """The question for the label alone."""
-        return Ask(self.name, pausable=self._pausable(None))
+        return Ask(self.name)
 
     def ask_reasons(
         self,
@@ -96,7 +96,7 @@ class Served:
             faithfulness,
             floor,
             passes=(1 if learnt else ATTRIBUTION_PASSES) + 2 * len(rules) * (1 + floor) * faithfulness,
-            pausable=self._pausable(other),
+            holding=system.model.config.extractor in HOLDING,
         )
 
     def budgets(self) -> list[float]:
@@ -114,10 +114,6 @@ class Served:
         if name not in self.extractors:
             raise unknown("extractor", name[:40], self.extractors)
         return None if name == self.system.model.config.extractor else name
-
-    def _pausable(self, extractor: str | None) -> bool:
-        """Whether other texts may run in between: not while an extractor or a wrapper holds the encoder."""
-        return not self.system.wrapped and self.variant(extractor).model.config.extractor not in SWITCHING
 
     def read(
         self, texts: Sequence[Any], limits: Limits, *, truncate: bool
@@ -144,9 +140,22 @@ class Served:
         return answered(self.variant(ask.extractor, ask.dial), ask, examples, encoded)
 
     def watch(self, call: Callable[[], None]) -> Callable[[], None]:
-        """Call a function before each chunk that the encoder runs; returns what ends it."""
-        handle = self.system.model.task.encoder.register_forward_pre_hook(lambda *_: call())
-        return handle.remove
+        """Call a function before each chunk that the classifier runs; returns what ends it.
+
+        The function may run other texts on the same classifier.
+        """
+        task: Any = self.system.model.task
+        encoder = task.encoder
+
+        def before(*_: object) -> None:
+            kind = getattr(encoder, "attention_type", None)
+            call()
+            # BigBird leaves sparse attention when a short text passes.
+            if kind is not None and encoder.attention_type != kind:
+                encoder.set_attention_type(kind)
+
+        # Of a third-party classifier the whole of it, so that nothing of a chunk has begun.
+        return (task.classifier if self.system.wrapped else encoder).register_forward_pre_hook(before).remove
 
     def _by_label(self) -> list[str]:
         """The extractors that have reasons for every label, not only for the predicted one."""

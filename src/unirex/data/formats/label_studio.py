@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from unirex.data.annotators import AnnotatorAnswer, agree, check_aggregation
-from unirex.data.example import CharSpan, Label
+from unirex.data.example import Answer, CharSpan, answer_labels, choice_labels
 from unirex.data.formats.annotation import (
     Offsets,
     Unit,
@@ -18,11 +19,27 @@ from unirex.data.formats.annotation import (
     check_offsets,
     unit_matters,
 )
-from unirex.data.formats.label_studio_tasks import JsonDict, labeling_config, tasks
-from unirex.data.formats.table import Columns, DatasetRecord, column_names, required
+from unirex.data.formats.label_studio_tasks import SETS, JsonDict, labeling_config, tasks
+from unirex.data.formats.table import (
+    Columns,
+    DatasetRecord,
+    column_names,
+    optional,
+    parse_choices,
+    required,
+    resolve_choice,
+)
 from unirex.data.rationales import merge
 from unirex.data.rows import read_json
-from unirex.data.validate import at, check_file, check_ids, check_label, check_text, remark, row_at
+from unirex.data.validate import (
+    at,
+    check_answer,
+    check_file,
+    check_ids,
+    check_text,
+    remark,
+    row_at,
+)
 from unirex.errors import UserError, unknown
 
 __all__ = ["labeling_config", "read", "tasks"]
@@ -39,7 +56,9 @@ def read(
     check_offsets(offsets)
     exported = _load(path)
     with at(path):
-        project = Project(columns, annotators, offsets, *find_controls(exported, columns))
+        marking, choosing = find_controls(exported, columns)
+        sets = _have_sets(exported, columns, choosing)
+        project = Project(columns, annotators, offsets, marking, choosing, sets)
     records: list[DatasetRecord] = []
     for number, task in enumerate(exported, 1):
         task_id = task.get("id") if isinstance(task, dict) else None
@@ -65,17 +84,41 @@ def find_controls(tasks: Iterable[object], columns: Columns) -> tuple[frozenset[
 
     They are the ones that `columns` names, or else the only ones there are.
     """
-    results: list[JsonDict] = []
-    for task in tasks:
-        with suppress(UserError):  # malformed tasks are reported when they are read
-            for annotation in _object_list(_as_object(task, "a task"), "annotations"):
-                results += _object_list(annotation, "result")
     names: dict[str, dict[str, None]] = {"labels": {}, "choices": {}}  # by type, in order of appearance
-    for result in results:
+    for result in chain.from_iterable(map(_results, tasks)):
         kind = str(result.get("type"))
         if kind in names and not _is_per_region(result):
             names[kind][str(result.get("from_name"))] = None
     return _marking_controls([*names["labels"]], columns), _choosing_controls([*names["choices"]], columns)
+
+
+def _results(task: object) -> list[JsonDict]:
+    """The results of all annotations of a task; a malformed one is reported when it is read."""
+    results: list[JsonDict] = []
+    with suppress(UserError):
+        for annotation in _object_list(_as_object(task, "a task"), "annotations"):
+            results += _object_list(annotation, "result")
+    return results
+
+
+def _have_sets(tasks: Iterable[object], columns: Columns, choosing: frozenset[str]) -> bool:
+    """Whether tasks have sets of labels: their data says so, or someone chose several labels.
+
+    That takes a <Choices> with `choice="multiple"`, which an export does not contain.
+    """
+    for task in tasks:
+        data = task.get("data") if isinstance(task, dict) else None
+        if not isinstance(data, dict) or optional(data, columns.choices) is not None:
+            continue
+        if data.get(SETS) is True:
+            return True
+        for result in _results(task):
+            value = result.get("value")
+            chosen = value.get("choices") if isinstance(value, dict) else None
+            controlled = result.get("type") == "choices" and str(result.get("from_name")) in choosing
+            if controlled and not _is_per_region(result) and isinstance(chosen, list) and len(chosen) > 1:
+                return True
+    return False
 
 
 def _marking_controls(present: list[str], columns: Columns) -> frozenset[str]:
@@ -110,6 +153,7 @@ class Project:
     offsets: Offsets
     marking: frozenset[str]  # names of the tags whose results are marks
     choosing: frozenset[str]  # and of those whose results are the class; empty: it is a column of the data
+    sets: bool  # whether a task has a set of labels
 
     def read(self, task: JsonDict, place: str, name: str) -> Iterator[DatasetRecord]:
         """The record of a task; none if all annotators skipped it."""
@@ -122,16 +166,31 @@ class Project:
             column: check_text(required(data, column), column=column)
             for column in column_names(self.columns.text, data)
         }
-        answers = self._answers(task, texts, place)
+        choices = _choice_texts(data, self.columns)
+        answers = [self._resolved(answer, choices) for answer in self._answers(task, texts, place)]
         if not answers:
             return
         segments = tuple(texts.values())
         consensus = agree(answers, how=self.annotators, segments=segments, place=place)
         if not self.choosing:
-            consensus = consensus._replace(label=self._label_column(data))
+            consensus = consensus._replace(label=_as_choice(self._label_column(data), choices))
         if consensus.label is None:
             raise UserError("no class is chosen; choose one in Label Studio, or remove the task")
-        yield annotated_record(consensus, segments, data, self.columns, place=place, name=name)
+        record = annotated_record(consensus, segments, data, self.columns, place=place, name=name)
+        yield replace(record, example=replace(record.example, choices=choices))
+
+    def _resolved(self, answer: AnnotatorAnswer, choices: tuple[str, ...] | None) -> AnnotatorAnswer:
+        """The answer with its label as examples have it: a set, the letter of a choice, or the only one."""
+        labels = answer_labels(answer.label or ())
+        if not self.choosing:
+            return replace(answer, label=None)
+        if self.sets and choices is None:
+            return answer
+        if len(labels) > 1:
+            raise UserError(
+                f"{answer.annotator} chose {len(labels)} classes ({', '.join(map(str, labels))}); choose one"
+            )
+        return replace(answer, label=_as_choice(labels[0], choices) if labels else None)
 
     def _answers(self, task: JsonDict, texts: Mapping[str, str], place: str) -> list[AnnotatorAnswer]:
         annotations = _object_list(task, "annotations")
@@ -156,7 +215,7 @@ class Project:
     def _answer(
         self, annotation: JsonDict, annotator: str, texts: Mapping[str, str], place: str
     ) -> AnnotatorAnswer:
-        """The class and marks of one person; `texts` are the segments by column."""
+        """What one person chose, as a set, and their marks; `texts` are the segments by column."""
         marks: dict[str, list[CharSpan]] = {name: [] for name in texts}
         chosen: list[object] = []
         for result in _object_list(annotation, "result"):
@@ -175,25 +234,38 @@ class Project:
                 chosen += choices
             else:
                 remark(place, f"a result of type '{kind}' from '{control}' is not read")
-        if len(chosen) > 1:
-            raise UserError(
-                f"{annotator} chose {len(chosen)} classes ({', '.join(map(str, chosen))}); choose one"
-            )
         return AnnotatorAnswer(
             annotator,
-            label=check_label(chosen[0], column="choices") if chosen else None,
+            label=check_answer(chosen, column="choices"),
             marking=tuple(merge(spans) for spans in marks.values()),
             decisive=annotation.get("ground_truth") is True,
         )
 
-    def _label_column(self, data: JsonDict) -> Label:
+    def _label_column(self, data: JsonDict) -> Answer:
         column = self.columns.label
+        if column not in data and self.sets:
+            return ()
         if column not in data:
             raise UserError(
                 f"no class: no <Choices> was answered, and the data has no column '{column}'; choose a class "
                 f"in Label Studio, or name the column that holds it (there are {', '.join(map(str, data))})"
             )
-        return check_label(data[column], column=column)
+        return check_answer(data[column], column=column)
+
+
+def _choice_texts(data: JsonDict, columns: Columns) -> tuple[str, ...] | None:
+    """The texts of the choices of a task, given as such or as the options of a <Choices>."""
+    given = optional(data, columns.choices)
+    if isinstance(given, list):
+        given = [option.get("value") if isinstance(option, dict) else option for option in given]
+    return parse_choices(given, column=columns.choices)
+
+
+def _as_choice(label: Answer, choices: tuple[str, ...] | None) -> Answer:
+    """A label; of a task with choices their letter, also where it was chosen by its text."""
+    if choices is None or label in choice_labels(len(choices)):
+        return label
+    return resolve_choice(label, choices, column="choices")
 
 
 def _is_per_region(result: JsonDict) -> bool:

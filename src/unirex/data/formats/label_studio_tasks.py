@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from html import escape
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import quoteattr
 
 from unirex.data.annotators import AnnotatorAnswer
-from unirex.data.example import Answer, Example, Label, Rationale, answer_labels
+from unirex.data.example import Answer, Example, Label, Rationale, answer_labels, choice_label
 from unirex.errors import UserError
 
 if TYPE_CHECKING:
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 JsonDict = dict[str, Any]
 
 MARKING, CHOOSING = "rationale", "label"  # names of the tags, as `label_studio.read` expects them
-RESERVED = ("id", "split")  # columns of a task's data beside the texts
+CHOICES, OPTIONS, SETS = "choices", "options", "multi_label"  # columns of tasks with choices, with label sets
+RESERVED = ("id", "split", CHOICES, OPTIONS, SETS)  # columns of a task's data beside the texts
 NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -37,6 +39,10 @@ def tasks(
     a task without annotations. The explanations, one for each example in the same order, become predictions:
     marks and a class that an annotator starts from. Labels become text, the only type Label Studio has.
     With `answers`, the annotations of each example are these, whatever its own label and marks are.
+
+    A task with choices has their texts in `choices`, and in `options` what the interface shows: an annotation
+    names a letter. One with a set of labels has `multi_label`: Label Studio writes nothing for an empty set,
+    and a set of one label as a label.
     """
     _check_names(segments)
     explained: Iterable[Explanation | None] = repeat(None) if explanations is None else explanations
@@ -51,17 +57,33 @@ def tasks(
     for number, (task, given) in enumerate(zip(made, answers or (), strict=answers is not None), 1):
         texts = {name: task["data"][name] for name in segments}
         task["annotations"] = _annotations(number, [(one.label, one.marking) for one in given], texts)
+        task["data"] |= _sets(one.label for one in given)
     return made
 
 
-def labeling_config(labels: Iterable[Label], segments: Sequence[str] = ("text",)) -> str:
-    """The labelling interface (XML) of a project with these classes and text columns."""
+def labeling_config(
+    labels: Iterable[Label],
+    segments: Sequence[str] = ("text",),
+    *,
+    multi_label: bool = False,
+    choices: bool = False,
+) -> str:
+    """The labelling interface (XML) of a project.
+
+    Args:
+        labels: to choose from; of tasks with choices they are not needed.
+        segments: columns of the texts.
+        multi_label: whether any number of the labels is chosen, none too.
+        choices: whether each task has its own choices, in its `options`.
+    """
     _check_names(segments)
-    choices = shown = ""
-    for label in labels:
+    listed = shown = ""
+    for label in () if choices else labels:
         if NOT_IN_XML.search(str(label)):
             raise UserError(f"label {str(label)!r} holds a character that XML cannot; rename it")
-        choices += f"\n    <Choice value={quoteattr(str(label))}/>"
+        listed += f"\n    <Choice value={quoteattr(str(label))}/>"
+    rule = 'choice="multiple"' if multi_label else 'choice="single" required="true"'
+    rule += f' value="${OPTIONS}"' if choices else ""
     for name in segments:
         shown += (
             f'  <Labels name="{_marking_control(name, segments)}" toName="{name}">\n'
@@ -71,8 +93,8 @@ def labeling_config(labels: Iterable[Label], segments: Sequence[str] = ("text",)
     # Without pre-wrap, runs of blanks are collapsed, also in the text exported with a mark.
     return (
         "<View>\n  <Style>.htx-text { white-space: pre-wrap; }</Style>\n"
-        f'{shown}  <Choices name="{CHOOSING}" toName="{segments[0]}" choice="single" required="true">'
-        f"{choices}\n  </Choices>\n</View>\n"
+        f'{shown}  <Choices name="{CHOOSING}" toName="{segments[0]}" {rule}>'
+        f"{listed}\n  </Choices>\n</View>\n"
     )
 
 
@@ -106,15 +128,18 @@ def _task(
         markings = ()
     given = [(example.label, marking) for marking in markings]
     task: JsonDict = {
-        "data": {"id": example.id, **texts, **({} if split is None else {"split": split})},
+        "data": {"id": example.id, **texts, **_options(example), **_sets([example.label])},
         "annotations": _annotations(number, given, texts),
     }
+    if split is not None:
+        task["data"]["split"] = split
     if explanation is not None:
         predicted = tuple(
             tuple((span.start, span.end) for span in explanation.spans if span.segment == segment)
             for segment in range(len(texts))
         )
         result = _result(explanation.label, predicted, texts, f"t{number}-p")
+        task["data"] |= _sets([explanation.label])
         score = explanation.probabilities[explanation.explained]
         task["predictions"] = [{"model_version": model_version, "score": score, "result": result}]
     return task
@@ -130,9 +155,25 @@ def _annotations(
     ]
 
 
+def _options(example: Example) -> JsonDict:
+    """The choices of a task as texts, and as the interface shows them.
+
+    A <Choice> shows `html` rather than its value, which is the letter. As a value, "$5" would be replaced by
+    a column of the task.
+    """
+    if example.choices is None:
+        return {}
+    lettered = [(choice_label(number), text) for number, text in enumerate(example.choices)]
+    shown = [{"value": letter, "html": escape(f"{letter}. {text}")} for letter, text in lettered]
+    return {CHOICES: list(example.choices), OPTIONS: shown}
+
+
+def _sets(labels: Iterable[Answer | None]) -> JsonDict:
+    """The column that says whether a task has a set of labels, if one of the labels is a set."""
+    return {SETS: True} if any(isinstance(label, tuple) for label in labels) else {}
+
+
 def _texts(example: Example, segments: Sequence[str]) -> dict[str, str]:
-    if example.choices is not None:
-        raise UserError(f"example {example.id} has choices of its own, which a <Choices> cannot show")
     if len(example.segments) != len(segments):
         raise UserError(
             f"example {example.id} has {len(example.segments)} segments, but {len(segments)} names were given"
@@ -146,7 +187,7 @@ def _result(
     """The class and the marks as results, with ids that are unique in the whole import."""
     first = next(iter(texts))
     regions: list[tuple[str, str, str, JsonDict]] = []
-    if label is not None:
+    if label is not None and label != ():
         regions.append((CHOOSING, first, "choices", {"choices": [*map(str, answer_labels(label))]}))
     for (name, text), spans in zip(texts.items(), marking or repeat(()), strict=False):
         for start, end in spans:
