@@ -55,6 +55,9 @@ def test_the_room_of_a_cluster_is_that_of_its_machines():
     assert session.room(None, cores=2, gpus=1) == 1
     with pytest.raises(UserError, match="--threads 9"):
         session.room(None, cores=9)
+    session.check(Needs(cores=1, memory=0, gpus=1), cores=1)
+    with pytest.raises(UserError, match="2 cores and 0 GiB of memory and 9 GPUs"):
+        session.check(Needs(cores=2, memory=0, gpus=9), cores=2)
     del machines[0]["GPU"], machines[2]["GPU"]
     with pytest.raises(UserError, match="--device cuda: no machine of the Ray cluster has a GPU"):
         session.room(None, cores=1, gpus=1)

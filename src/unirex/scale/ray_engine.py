@@ -48,10 +48,11 @@ class Session:
 
     def check(self, needs: Needs, *, cores: int) -> None:
         """Refuse what no machine has: Ray would wait for one for ever."""
+        asked = {"CPU": cores, "memory": needs.memory, "GPU": needs.gpus}
         for node in self._nodes():
-            if node.get("CPU", 0) >= cores and node.get("memory", 0) >= needs.memory:
+            if all(node.get(name, 0) >= number for name, number in asked.items()):
                 return
-        memory = f"{needs.memory / 2**30:.0f} GiB of memory"
+        memory = f"{needs.memory / 2**30:.0f} GiB of memory" + f" and {needs.gpus} GPUs" * bool(needs.gpus)
         raise UserError(f"no machine of the Ray cluster has {cores} cores and {memory} for a cell.")
 
     def _nodes(self) -> list[dict[str, float]]:
@@ -165,7 +166,7 @@ class Actors(Crew):
 
 
 class CellTasks(Executor):
-    """Runs cells of a study as Ray tasks, each with the cores and the memory it needs.
+    """Runs cells of a study as Ray tasks, each with the cores, memory and GPUs it needs.
 
     A task whose process or machine dies is run again by Ray; what the cell has finished of its training is
     in the store, which all machines share.
@@ -179,7 +180,11 @@ class CellTasks(Executor):
         cores = max(cell.needs.cores, self.threads)
         self.session.check(cell.needs, cores=cores)
         task = self.session.ray.remote(_run_cell).options(
-            num_cpus=cores, memory=cell.needs.memory, max_retries=RETRIES, name=cell.name
+            num_cpus=cores,
+            num_gpus=cell.needs.gpus,
+            memory=cell.needs.memory,
+            max_retries=RETRIES,
+            name=cell.name,
         )
         answer: Future[float] = Future()
         answer.set_running_or_notify_cancel()
