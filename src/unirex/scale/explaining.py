@@ -72,11 +72,10 @@ class ExplainWork:
                 f"{shard}: has {texts.number} texts now; it was changed meanwhile. Use another --out."
             )
         facts = {
-            "files": [name],
+            "files": [written.named(name)],
             "texts": texts.number,
             "rows": rows.number,
             "bytes": written.bytes,
-            "sha256": written.sha256,
             "skipped": len(problems.skipped),
             "skipped_rows": list(problems.skipped),
             "clipped": problems.clipped,
@@ -171,6 +170,7 @@ def explain_corpus(
     on_error: str = "stop",
     ending: str = "jsonl",
     shard_rows: int = SHARD_ROWS,
+    verify: bool = False,
     shown: bool = True,
 ) -> dict[str, Any]:
     """Explain all texts of some files into a folder of parts; the totals of its manifest.
@@ -188,6 +188,7 @@ def explain_corpus(
         on_error: what a bad row does: `stop`, `skip` or `clip`.
         ending: of the parts: `jsonl` or `parquet`.
         shard_rows: rows of a shard, at most; multiples of 1,024 keep the batches of the uncut file.
+        verify: compare the digests of parts that are done already, not their sizes alone.
         shown: report progress.
     """
     if ending not in ENDINGS:
@@ -202,7 +203,7 @@ def explain_corpus(
         "shard_rows": shard_rows,
     }
     folder = Folder(absolute(out))
-    manifest = Manifest(folder, described, sources)
+    manifest = Manifest(folder, described, sources, verify)
     work = ExplainWork(folder.address, load, options or {}, columns, on_error, ending)
     with folder.held():
         manifest.open()
