@@ -18,7 +18,7 @@ from unirex.cli import main
 from unirex.data.formats.table import Columns, read_inputs
 from unirex.errors import UserError
 from unirex.explanation import Explanation
-from unirex.scale.crew import Died, Done, Outcome, Ready, run_shards
+from unirex.scale.crew import Died, Done, Memory, Outcome, Ready, run_shards
 from unirex.scale.engines import Staff
 from unirex.scale.explaining import explain_corpus
 from unirex.scale.shards import Shard, find_shards
@@ -146,7 +146,8 @@ def test_parts_that_are_not_as_written_are_done_again(run, tmp_path, capsys):
     file = write_rows(tmp_path / "a.jsonl", [{"text": f"a film {number}"} for number in range(9)])
     out = tmp_path / "out"
     command = ["explain", run, "--file", file, "--out", out, "--engine", "local", "--shard_rows", "4"]
-    succeeds(capsys, *command)
+    _, _, said = commands.run(capsys, *command)
+    assert "note: a worker holds about" in said and "with its model" in said and "; all 1, about" in said
     whole, first, last = joined(out), out / "part-00000.jsonl", out / "part-00002.jsonl"
     last.unlink()
     first.write_bytes(first.read_bytes()[:-9])
@@ -244,6 +245,14 @@ class Mortal:
     def events(self, advanced):
         news, self.news = self.news, []
         return news
+
+
+def test_memory_is_said_of_one_worker_and_of_all():
+    gigabyte = 10**9
+    said = Memory(gigabyte, gigabyte // 2).said(4)
+    assert "a worker holds about 1.5 GB of memory at most (1.0 GB with its model, 0.5 GB for a batch)" in said
+    assert said.endswith("all 4, about 6.0 GB")
+    assert "2.0 GB of memory with its model" in Memory(2 * gigabyte, None).said(1)
 
 
 def test_a_shard_that_kills_its_workers_is_given_up():

@@ -164,7 +164,8 @@ def _measure(options: Namespace, system: System, out: str) -> Summary:
     with Progress("evaluating", **inputs.progress_size(examples, options.data, options.number)) as progress:
         examples = inputs.with_known_labels(system, examples, options.data)
         if options.engine:
-            return _measure_in_shards(options, system, examples, out, advance=progress.advance, **kept)
+            kept |= {"advance": progress.advance, "tell": progress.say}
+            return _measure_in_shards(options, system, examples, out, **kept)
         from unirex.evaluation.run import evaluate_to
 
         return evaluate_to(

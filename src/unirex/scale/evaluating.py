@@ -13,13 +13,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from unirex.config import EVALUATION_BATCH_SIZE
 from unirex.data.example import Example
 from unirex.evaluation.record_files import FORMATS, NAME, join_records, read_records
 from unirex.evaluation.summary import METRICS, Summary
 from unirex.files import Advance
-from unirex.scale.crew import Outcome, RunShard, run_shards
+from unirex.scale.crew import Opened, Outcome, run_shards
 from unirex.scale.engines import Staff
-from unirex.scale.explaining import measured
+from unirex.scale.explaining import measured, worker_memory
 from unirex.scale.manifest import Manifest, note_finished
 from unirex.scale.places import Folder, absolute
 from unirex.scale.shards import WINDOW, Shard, example_shards
@@ -46,10 +47,11 @@ class EvaluateWork:
     options: Mapping[str, Any] = field(default_factory=dict)
     formats: Sequence[str] = FORMATS
 
-    def open(self) -> RunShard:
+    def open(self) -> Opened:
         """Load the system."""
         system = self.load()
-        return lambda shard, advance: self.run(shard, system, advance)
+        memory = worker_memory(system, batch_size=self.options.get("batch_size", EVALUATION_BATCH_SIZE))
+        return Opened(lambda shard, advance: self.run(shard, system, advance), memory)
 
     def run(self, shard: Shard, system: System, advance: Advance) -> Outcome:
         """Evaluate one shard, write its records, and note that it is done."""
@@ -82,6 +84,7 @@ def evaluate_shards(
     shard_rows: int = WINDOW,
     verify: bool = False,
     advance: Advance | None = None,
+    tell: Callable[[str], object] | None = None,
 ) -> Summary:
     """Evaluate a stream of any length by several workers into the files of `evaluate_to`.
 
@@ -100,6 +103,7 @@ def evaluate_shards(
         shard_rows: texts of a shard; multiples of 1,024 keep the batches of an uncut evaluation.
         verify: compare the digests of parts that are done already, not their sizes alone.
         advance: progress callback: number of examples just finished.
+        tell: called with a line on memory, before the first text.
     """
     from unirex.evaluation.run import labelled, system_facts
 
@@ -118,7 +122,7 @@ def evaluate_shards(
         manifest.open()
         shards = merged.unfinished(example_shards(labelled(examples), rows=shard_rows))
         with (staff or Staff()).crew(work) as (crew, workers):
-            for shard, outcome in run_shards(shards, crew, workers=workers, advance=advance):
+            for shard, outcome in run_shards(shards, crew, workers=workers, advance=advance, tell=tell):
                 merged.add(shard, outcome)
         for ending in formats:
             found = _local_copies(parts, [f"{name}.{ending}" for name in merged.names])
