@@ -46,11 +46,15 @@ class Text:
         from unirex.explanation import Explanation, Span, Word
 
         size = round(self.characters / self.words)
-        word = Word(100, 100 + size, "", RNG.gauss(0, 1), False).to_dict()
+        word = Word(100, 100 + size, "", 0.0, False).to_dict()
+        digits = sum(len(repr(RNG.gauss(0, 1))) - 3 for _ in range(1000)) / 1000  # more than of 0.0
         span = Span(100, 100 + size, "").to_dict()
         chances = {f"l{number:02}": RNG.random() for number in range(self.labels)}
         empty = Explanation(("",), "l00", chances, 20.0, (), (), (), id="1234567", gold_label="l00")
-        each, runs = len(json.dumps(word)) + 2, 0.2 * 0.8 * self.words  # selected words after one that is not
+        each, runs = (
+            len(json.dumps(word)) + 2 + digits,
+            0.2 * 0.8 * self.words,
+        )  # selected words after one that is not
         texts = self.characters * (1 + 2 + 0.2)  # itself, in words and tokens, and in the spans
         named = runs * (len(json.dumps(span)) + 2)
         return len(json.dumps(empty.to_dict())) + 1 + texts + (self.words + self.tokens) * each + named
@@ -117,6 +121,8 @@ def check(place: Path, rows: int) -> None:
     save_system(place / "system")
     system = unirex.load(place / "system")
     load = partial(_same, system)
+    write_texts(place / "first.jsonl", 2, 4)  # imports read files, too
+    explain_corpus(str(place / "first.jsonl"), str(place / "first"), load, shown=False)
     print("| bytes a text | predicted | measured | predicted ÷ measured |\n|---|---|---|---|")
     for words in (4, 16):
         file, name = place / f"{words}.jsonl", f"{words} words"

@@ -68,6 +68,8 @@ class Processes(Crew):
 
     def __init__(self, work: Work, *, threads: int) -> None:
         self.work, self.threads = work, threads
+        # The process that forks workers, and what it has imported, is one for the whole program, as the first
+        # job asks for it: multiprocessing has no other. What a later job misses, its workers import.
         self.context = worker_context("unirex.system")
         self.workers: dict[Connection, Any] = {}
         self.started: list[Connection] = []
