@@ -37,16 +37,16 @@ class Memory:
     def said(self, workers: int) -> str:
         """What one worker holds, and all of them."""
         most, known = self.loaded + (self.batch or 0), self.batch is not None
-        parts = f" at most ({_gb(self.loaded)} with its model, {_gb(self.batch or 0)} for a batch)"
+        parts = f" at most ({_size(self.loaded)} with its model, {_size(self.batch or 0)} for a batch)"
         rest = "" if known else "; what batches add is predicted for learnt extractors only"
         return (
-            f"note: a worker holds about {_gb(most)} of memory{parts if known else ' with its model'} beside "
-            f"{WINDOW:,} texts of its shard; all {workers}, about {_gb(workers * most)}{rest}"
+            f"note: a worker holds about {_size(most)} of memory{parts if known else ' with its model'} "
+            f"beside {WINDOW:,} texts of its shard; all {workers}, about {_size(workers * most)}{rest}"
         )
 
 
-def _gb(number: int) -> str:
-    return f"{number / 1e9:.1f} GB"
+def _size(number: int) -> str:
+    return f"{number / 1e9:.1f} GB" if number >= 10**8 else f"{number / 1e6:.0f} MB"
 
 
 @dataclass(frozen=True)
