@@ -1,13 +1,16 @@
 """A large synthetic corpus explained with a tiny random encoder: memory, the manifest, what a worker adds.
 
     PYTHONPATH=tests python benchmarks/scale.py corpus --rows 1000000 [--workers 2] [--engine local]
+    PYTHONPATH=tests python benchmarks/scale.py equal --rows 4096
     PYTHONPATH=tests python benchmarks/scale.py workers --rows 32768
     PYTHONPATH=tests python benchmarks/scale.py training --rows 1000000
     python benchmarks/scale.py manifest --shards 2000
 
 `corpus` writes a file of short texts, explains it by the command line, watches the memory of its processes
-and adds the manifest up. `workers` explains the same file with one worker and with two, a thread each, by
-turns. `training` takes a hundred steps with a hundredth, a tenth and all of the rows and tells the memory.
+and adds the manifest up. `equal` explains and evaluates the same file without shards, with one and with two
+workers of both engines, and compares. `workers` explains the same file with one worker and with two, a
+thread each, by turns. `training` takes a hundred steps with a hundredth, a tenth and all of the rows and
+tells the memory.
 `manifest` notes shards that nothing was done with: bytes and processor time of a shard.
 """
 
@@ -78,15 +81,19 @@ def memory(process: int) -> int:
         return 0
 
 
-def explain(place: Path, out: Path, *options: str) -> tuple[float, list[tuple[int, int, int]]]:
-    """Seconds, and samples of (parts done, memory of the command, of its largest worker)."""
+Sample = tuple[int, int, dict[int, int]]  # parts done, MB of the command, MB of every process below it
+
+
+def explain(place: Path, out: Path, *options: str) -> tuple[float, list[Sample]]:
+    """Seconds, and what was seen of the memory once a second."""
     command = [sys.executable, "-m", "unirex.cli", "explain", str(place / "system"), "--threads", "1"]
     command += ["--file", str(place / "corpus.jsonl"), "--out", str(out), *options]
-    begin, samples = time.monotonic(), []
+    begin, samples = time.monotonic(), list[Sample]()
     with subprocess.Popen(command) as process:
         while process.poll() is None:
-            first, *others = map(memory, processes_of(process.pid))
-            samples.append((len(list(out.glob("part-*"))), first, max(others, default=0)))
+            first, *others = processes_of(process.pid)
+            done = len(list(out.glob("part-*")))
+            samples.append((done, memory(first), {other: memory(other) for other in others}))
             time.sleep(1.0)
     assert process.returncode == 0
     return time.monotonic() - begin, samples
@@ -97,9 +104,10 @@ def check(out: Path, rows: int) -> dict:
     manifest = json.loads((out / "manifest.json").read_text())
     lines = 0
     for shard in manifest["shards"]:
-        part = out / shard["files"][0]
+        written = shard["files"][0]
+        part = out / written["name"]
         with part.open("rb") as file:
-            assert hashlib.file_digest(file, "sha256").hexdigest() == shard["sha256"]
+            assert hashlib.file_digest(file, "sha256").hexdigest() == written["sha256"]
         with part.open("rb") as file:
             count = sum(1 for _ in file)
         assert count == shard["rows"] and part.stat().st_size == shard["bytes"]
@@ -111,15 +119,70 @@ def check(out: Path, rows: int) -> dict:
 def corpus(place: Path, options: argparse.Namespace) -> None:
     out = place / "out"
     wanted = ["--engine", options.engine, "--workers", str(options.workers)]
+    if options.shard_rows:
+        wanted += ["--shard_rows", str(options.shard_rows)]
     seconds, samples = explain(place, out, *wanted)
     manifest = check(out, options.rows)
     totals = manifest["totals"]
-    print(f"{options.rows:,} rows, {totals['shards']} shards, {totals['bytes'] / 1e6:,.0f} MB, adds up")
+    print(
+        f"{options.engine}, {options.workers} workers: {totals['rows']:,} rows of {options.rows:,}, "
+        f"{totals['shards']} shards, {totals['bytes'] / 1e6:,.0f} MB; rows, bytes and checksums add up"
+    )
     print(f"{seconds:.0f} s, {1e3 * totals['cpu_seconds'] / options.rows:.3f} CPU ms a row")
-    for share in (0.1, 0.25, 0.5, 0.75, 1.0):
-        done = int(share * totals["shards"])
-        seen = next((sample for sample in samples if sample[0] >= done), samples[-1])
-        print(f"{share:.0%} of the parts: command {seen[1]} MB, largest worker {seen[2]} MB")
+    processes = sorted({shard["process"] for shard in manifest["shards"]})
+    print("parts done | the command | worker " + " | worker ".join(map(str, processes)) + " (peak MB so far)")
+    for tenth in range(1, 11):
+        seen = [sample for sample in samples if sample[0] <= tenth * totals["shards"] / 10]
+        peaks = [max((below.get(one, 0) for _, _, below in seen), default=0) for one in processes]
+        print(
+            f"{10 * tenth} % | " + " | ".join(map(str, [max((s[1] for s in seen), default=0), *peaks])),
+            flush=True,
+        )
+
+
+def equal(place: Path, options: argparse.Namespace) -> None:
+    """Explain and evaluate without shards and by 1 and 2 workers of both engines; all must be the same."""
+    crews = [(engine, number) for engine in ("local", "ray") for number in (1, 2)]
+    write_corpus(place / "labelled.jsonl", options.rows, labels=("neg", "pos"))
+    texts, data = place / "labelled.jsonl", ["--draws", "1", "--split", "all"]
+    run(place, "explain", "--file", texts, "--out", place / "plain.jsonl")
+    run(place, "evaluate", "--data", texts, "--out", place / "plain", *data)
+    for engine, number in crews:
+        crew = ["--engine", engine, "--workers", str(number), "--shard_rows", "1024"]
+        out = place / f"{engine}-{number}"
+        run(place, "explain", "--file", texts, "--out", out, *crew)
+        parts = b"".join(part.read_bytes() for part in sorted(out.glob("part-*")))
+        same = parts == (place / "plain.jsonl").read_bytes()
+        run(place, "evaluate", "--data", texts, "--out", out / "evaluation", *data, *crew)
+        records = measured(out / "evaluation") == measured(place / "plain")
+        worst = difference(out / "evaluation", place / "plain")
+        print(
+            f"{engine}, {number} workers: explanations {'equal' if same else 'DIFFER'}, records "
+            f"{'equal' if records else 'DIFFER'}, metrics differ by {worst:.1e} of their size at most",
+            flush=True,
+        )
+        assert same and records and worst < 1e-12
+
+
+def run(place: Path, command: str, *options: object) -> None:
+    words = [sys.executable, "-m", "unirex.cli", command, place / "system", "--threads", "1", *options]
+    subprocess.run([str(word) for word in words], check=True, capture_output=True)
+
+
+def measured(folder: Path) -> list[dict]:
+    """All records but for the time they took."""
+    lines = (folder / "records.jsonl").read_text("utf-8").splitlines()
+    return [{name: value for name, value in json.loads(line).items() if name != "seconds"} for line in lines]
+
+
+def difference(folder: Path, other: Path) -> float:
+    """The largest relative difference between two sets of metrics, but for the time."""
+    found, expected = (
+        json.loads((place / "metrics.json").read_text("utf-8"))["metrics"] for place in (folder, other)
+    )
+    assert found.keys() == expected.keys()
+    pairs = [(found[name], expected[name]) for name in found if "seconds" not in name]
+    return max(abs(a - b) / max(abs(b), 1e-12) for a, b in pairs if a is not None)
 
 
 def workers(place: Path, options: argparse.Namespace) -> None:
@@ -163,13 +226,14 @@ def manifest(place: Path, shards: int) -> None:
 
     source, folder = Source("corpus.jsonl", "/corpus.jsonl", 10**9, None, "0" * 64), Folder(str(place))
     all_shards = [Shard(n, f"{'0' * 64}:{n}", SHARD_ROWS, source, n * 10**6) for n in range(shards)]
-    facts = {"texts": SHARD_ROWS, "rows": SHARD_ROWS, "bytes": 2 * 10**7, "sha256": "0" * 64, "skipped": 0}
+    facts = {"texts": SHARD_ROWS, "rows": SHARD_ROWS, "bytes": 0, "skipped": 0}
     facts |= {"seconds": 10.123, "cpu_seconds": 6.123, "peak_memory_bytes": 4 * 10**8, "process": 12345}
     Manifest(folder, {}, [source]).open()
     begin = time.process_time()
     for shard in all_shards:
         (place / f"{shard.part}.jsonl").touch()
-        note_finished(folder, shard, {"files": [f"{shard.part}.jsonl"], **facts})
+        file = {"name": f"{shard.part}.jsonl", "bytes": 0, "sha256": "0" * 64}
+        note_finished(folder, shard, {"files": [file], **facts})
     noted, again = time.process_time(), Manifest(folder, {}, [source])
     again.open()
     assert all(map(again.finished, all_shards))
@@ -182,10 +246,11 @@ def manifest(place: Path, shards: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("what", choices=("corpus", "workers", "training", "manifest"))
+    parser.add_argument("what", choices=("corpus", "equal", "workers", "training", "manifest"))
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--engine", default="local")
+    parser.add_argument("--shard_rows", type=int)
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--shards", type=int, default=2000)
     options = parser.parse_args()
@@ -197,6 +262,9 @@ def main() -> None:
         save_system(place / "system")
         if options.what == "training":
             training(place, options.rows)
+            return
+        if options.what == "equal":
+            equal(place, options)
             return
         write_corpus(place / "corpus.jsonl", options.rows)
         (corpus if options.what == "corpus" else workers)(place, options)

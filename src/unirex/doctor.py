@@ -9,8 +9,8 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, requires, version
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -177,26 +177,61 @@ def accelerations() -> Iterator[Finding]:
     apple = torch.backends.mps.is_available()
     threads = f"the CPU, {torch.get_num_threads()} threads"
     yield Finding("accelerations", "devices", OK, ", ".join(names) or ("Apple GPU" if apple else threads))
-    half = count > 0 and torch.cuda.is_bf16_supported()
-    said = (
-        "bf16-mixed pays"
-        if half
-        else "32-true; bf16-mixed saves time on GPUs that have it, and here none does"
-    )
-    yield Finding("accelerations", "precision", OK if half else NOTE, said)
+    yield _precision(torch, count)
     yield _attention(count)
     pinned = "batches are copied from pinned memory while the device computes"
     yield Finding("accelerations", "pinned memory", *((OK, pinned) if count else (NOTE, "no GPU to copy to")))
-    compiled = "not used: texts run at many lengths, each would be compiled anew"
-    yield Finding("accelerations", "compile", NOTE, compiled)
+    why = "texts run at many lengths, and each would be compiled or captured anew"
+    yield Finding("accelerations", "compile", NOTE, f"torch.compile is not used: {why}")
+    graphs = f"not used: {why}" if count else "not used: they need a GPU"
+    yield Finding("accelerations", "CUDA graphs", NOTE, graphs)
+
+
+def _precision(torch: Any, gpus: int) -> Finding:
+    """Whether the GPU computes in bf16 itself, and a product in it comes out right; emulation is slower."""
+    if not gpus:
+        said = "32-true; bf16-mixed saves time on GPUs that have it, and here none does"
+        return Finding("accelerations", "precision", NOTE, said)
+    if not torch.cuda.is_bf16_supported(including_emulation=False):
+        said = "32-true or 16-mixed; the GPU has no bf16 (it would be emulated)"
+        return Finding("accelerations", "precision", NOTE, said)
+    try:
+        ones = torch.ones(64, 64, dtype=torch.bfloat16, device="cuda")
+        right = bool((ones @ ones == 64).all())
+    except RuntimeError as error:  # a driver that does not fit, no memory
+        said = f"the GPU should have bf16, but a product in it fails ({one_line(error)})"
+        return Finding("accelerations", "precision", BROKEN, said)
+    if not right:
+        return Finding("accelerations", "precision", BROKEN, "a product in bf16 on the GPU comes out wrong")
+    return Finding("accelerations", "precision", OK, "bf16-mixed: the GPU has bf16, and a product was tried")
 
 
 def _attention(gpus: int) -> Finding:
     """Which attention a training runs: flash attention needs a GPU, half precision and its package."""
-    if gpus and find_spec(FLASH):
-        return Finding("accelerations", "attention", OK, "flash_attention_2 in half precision, else sdpa")
-    why = f"{FLASH} is not installed; pip install flash-attn" if gpus else "flash attention needs a GPU"
+    why = "flash attention needs a GPU"
+    if gpus:
+        try:
+            import_module(FLASH)
+            if _transformers_uses_flash():
+                said = f"flash_attention_2 in half precision, else sdpa ({FLASH} was imported)"
+                return Finding("accelerations", "attention", OK, said)
+            why = f"transformers does not take this {FLASH}; it needs 2.3.3 or newer"
+        except ModuleNotFoundError as error:
+            missing = error.name == FLASH
+            why = f"{FLASH} is " + ("not installed; pip install flash-attn" if missing else _unusable(error))
+        except Exception as error:  # one that was built for another torch or CUDA fails in many ways
+            why = f"{FLASH} is {_unusable(error)}"
     return Finding("accelerations", "attention", NOTE, f"sdpa, eager for second derivatives; {why}")
+
+
+def _unusable(error: Exception) -> str:
+    return f"installed, but cannot be imported ({one_line(error)})"
+
+
+def _transformers_uses_flash() -> bool:
+    from transformers.utils import is_flash_attn_2_available
+
+    return bool(is_flash_attn_2_available())
 
 
 def encoders(name: str, needed: bool) -> Iterator[Finding]:

@@ -11,13 +11,14 @@ from pathlib import Path
 import pytest
 from deadly import deadly
 
+import commands
 import unirex
 from commands import fails, succeeds, write_rows
 from unirex.cli import main
 from unirex.data.formats.table import Columns, read_inputs
 from unirex.errors import UserError
 from unirex.explanation import Explanation
-from unirex.scale.crew import Died, Done, Outcome, Ready, run_shards
+from unirex.scale.crew import Died, Done, Memory, Outcome, Ready, run_shards
 from unirex.scale.engines import Staff
 from unirex.scale.explaining import explain_corpus
 from unirex.scale.shards import Shard, find_shards
@@ -29,8 +30,10 @@ def manifest_of(out: Path) -> dict:
     """The manifest, once every part is as it says."""
     found = json.loads((out / "manifest.json").read_text("utf-8"))
     for shard in found["shards"]:
-        part = (out / shard["files"][0]).read_bytes()
-        assert hashlib.sha256(part).hexdigest() == shard["sha256"] and len(part) == shard["bytes"]
+        (file,) = shard["files"]
+        part = (out / file["name"]).read_bytes()
+        assert hashlib.sha256(part).hexdigest() == file["sha256"]
+        assert len(part) == file["bytes"] == shard["bytes"]
         assert shard["rows"] == part.count(b"\n")
     for name in ("rows", "texts", "bytes", "skipped"):
         assert found["totals"][name] == sum(shard[name] for shard in found["shards"])
@@ -116,7 +119,7 @@ def test_a_command_that_is_killed_goes_on(run, corpus, plain, tmp_path, capsys):
         time.sleep(0.005)
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
-    noted = [json.loads(path.read_text())["files"][0] for path in out.glob("_done/part-*")]
+    noted = [json.loads(path.read_text())["files"][0]["name"] for path in out.glob("_done/part-*")]
     kept = {name: (out / name).stat().st_mtime_ns for name in noted}
     succeeds(capsys, *command)
     assert joined(out) == plain and manifest_of(out)
@@ -137,6 +140,27 @@ def test_another_run_in_the_same_folder_is_refused(run, tmp_path, capsys):
     assert "other input" in fails(capsys, *command)
     file.write_text("")
     assert "a.jsonl: the file is empty" in fails(capsys, *command)
+
+
+def test_parts_that_are_not_as_written_are_done_again(run, tmp_path, capsys):
+    file = write_rows(tmp_path / "a.jsonl", [{"text": f"a film {number}"} for number in range(9)])
+    out = tmp_path / "out"
+    command = ["explain", run, "--file", file, "--out", out, "--engine", "local", "--shard_rows", "4"]
+    _, _, said = commands.run(capsys, *command)
+    assert "note: a worker holds about" in said and "with its model" in said and "; all 1, about" in said
+    whole, first, last = joined(out), out / "part-00000.jsonl", out / "part-00002.jsonl"
+    last.unlink()
+    first.write_bytes(first.read_bytes()[:-9])
+    _, _, said = commands.run(capsys, *command)
+    assert f"note: {last} is missing; part-00002 is done again" in said
+    assert f"{first} has " in said and "were written; part-00000 is done again" in said
+    assert joined(out) == whole and manifest_of(out)
+    first.write_bytes(first.read_bytes().swapcase())  # as many bytes
+    _, _, said = commands.run(capsys, *command)
+    assert "done again" not in said and joined(out) != whole
+    _, _, said = commands.run(capsys, *command, "--verify")
+    assert "part-00000.jsonl does not hold what was written" in said and said.count("done again") == 1
+    assert joined(out) == whole and manifest_of(out)
 
 
 def test_bad_rows_are_named_and_can_be_skipped(run, tmp_path, capsys):
@@ -186,6 +210,8 @@ def test_addresses(run, tmp_path):
 
 def test_options_without_effect_are_refused(run, corpus, tmp_path, capsys):
     usual = ["explain", run, "--file", corpus, "--out", tmp_path / "out"]
+    assert "an address is for --engine" in fails(capsys, *usual[:4], "--out", "memory://out")
+    assert "--verify is for --engine" in fails(capsys, *usual, "--verify")
     assert "--workers is for --engine" in fails(capsys, *usual, "--workers", "2")
     assert "--parts is for --engine" in fails(capsys, *usual, "--parts", "parquet")
     assert "--address is that of a Ray cluster" in fails(capsys, *usual, *ENGINE, "--address", "auto")
@@ -219,6 +245,14 @@ class Mortal:
     def events(self, advanced):
         news, self.news = self.news, []
         return news
+
+
+def test_memory_is_said_of_one_worker_and_of_all():
+    gigabyte = 10**9
+    said = Memory(gigabyte, gigabyte // 2).said(4)
+    assert "a worker holds about 1.5 GB of memory at most (1.0 GB with its model, 0.5 GB for a batch)" in said
+    assert said.endswith("all 4, about 6.0 GB")
+    assert "2.0 GB of memory with its model" in Memory(2 * gigabyte, None).said(1)
 
 
 def test_a_shard_that_kills_its_workers_is_given_up():

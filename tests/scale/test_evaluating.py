@@ -51,7 +51,16 @@ def check_same(folder: Path, whole: Path) -> None:
 
 
 def test_two_workers_measure_what_one_process_does(run, corpus, whole, tmp_path, capsys):
-    options = ["--data", corpus, "--out", tmp_path / "out", *MEASURED, "--engine", "local"]
+    """Both read and write by addresses, which every process finds."""
+    options = [
+        "--data",
+        f"file://{corpus}",
+        "--out",
+        f"file://{tmp_path}/out",
+        *MEASURED,
+        "--engine",
+        "local",
+    ]
     said = succeeds(capsys, "evaluate", run, *options, "--workers", "2")
     assert "1100 texts" in said.replace(",", "")
     check_same(tmp_path / "out", whole)
@@ -62,10 +71,12 @@ def test_two_workers_measure_what_one_process_does(run, corpus, whole, tmp_path,
     ]
 
 
-def test_an_evaluation_goes_on(run, corpus, whole, tmp_path, capsys, monkeypatch):
+def test_an_evaluation_at_an_address_goes_on(run, corpus, whole, tmp_path, capsys, monkeypatch):
+    import fsspec
+
     from unirex.scale import evaluating
 
-    out = tmp_path / "out"
+    out, memory = "memory://evaluated/corpus", fsspec.filesystem("memory")
     command = ["evaluate", run, "--data", corpus, "--out", out, *MEASURED, "--engine", "local"]
     done, usual = [], evaluating.EvaluateWork.run
     monkeypatch.setattr(evaluating.EvaluateWork, "run", _first_only(usual))
@@ -74,7 +85,10 @@ def test_an_evaluation_goes_on(run, corpus, whole, tmp_path, capsys, monkeypatch
     assert "another run (other options)" in fails(capsys, *command, "--draws", "0")
     succeeds(capsys, *command)
     assert done == [1]
-    check_same(out, whole)
+    memory.get("/evaluated/corpus/", f"{tmp_path}/", recursive=True)
+    memory.rm("/evaluated", recursive=True)
+    check_same(tmp_path, whole)
+    assert len(list(tmp_path.iterdir())) == 3  # no parts are left
 
 
 def _first_only(usual):
@@ -115,6 +129,13 @@ def test_a_pattern_of_files(run, corpus, tmp_path, capsys):
         (tmp_path / f"{name}.jsonl").write_text("".join(part), "utf-8")
     options = ["--data", f"{tmp_path}/*.jsonl", *MEASURED, "--out", tmp_path / "out"]
     assert "50 texts" in succeeds(capsys, "evaluate", run, *options)
+    given = ["evaluate", run, "--data", f"file://{tmp_path}/*.jsonl", "--out", "memory://out"]
+    assert "--out memory://out: an address is for --engine" in fails(capsys, *given, *MEASURED)
+    assert "read as a whole; give --split all" in fails(capsys, *given, "--engine", "local")
+    given += [*MEASURED, "--engine", "local"]
+    assert "--html: the page is made of the records" in fails(capsys, *given, "--html", "a.html")
+    given[3] = f"file://{tmp_path}/none.jsonl"
+    assert "none.jsonl: no such file" in fails(capsys, *given)
     assert "at one position of the dial" in fails(
         capsys, "evaluate", run, *options, "--engine", "local", "--dial", "0.1", "0.2"
     )

@@ -41,13 +41,55 @@ def test_the_command_needs_no_torch_to_be_parsed():
     assert done.stdout.strip() == "False"
 
 
+class Cuda:
+    """torch with a stand-in for a GPU, whose products are computed here."""
+
+    def __init__(self, torch, *, native: bool, factor: int = 1, error: str = "") -> None:
+        self.torch, self.native, self.factor, self.error = torch, native, factor, error
+        self.cuda, self.bfloat16 = self, torch.bfloat16
+
+    def is_bf16_supported(self, including_emulation=True):
+        return self.native or including_emulation
+
+    def ones(self, *shape, dtype, device):
+        if self.error:
+            raise RuntimeError(self.error)
+        return self.factor * self.torch.ones(*shape, dtype=dtype)
+
+
+def test_bf16_is_said_to_work_only_where_a_product_in_it_does():
+    import torch
+
+    found = doctor._precision(Cuda(torch, native=True), 1)
+    assert found.state == "ok" and "a product was tried" in found.said
+    assert doctor._precision(Cuda(torch, native=False), 1).state == "note"  # emulated
+    assert doctor._precision(Cuda(torch, native=True), 0).state == "note"
+    assert "comes out wrong" in doctor._precision(Cuda(torch, native=True, factor=2), 1).said
+    broken = doctor._precision(Cuda(torch, native=True, error="no kernel image"), 1)
+    assert broken.state == "broken" and "no kernel image" in broken.said
+
+
 def test_gpus_are_described_as_they_are(monkeypatch):
     """A stand-in for a GPU: what would be used on it, and what is missing for more."""
     import torch
 
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda number: "A GPU")
-    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda: True)
     found = {finding.name: finding for finding in doctor.accelerations()}
-    assert found["devices"].said == "A GPU" and found["precision"].state == "ok"
-    assert found["pinned memory"].state == "ok" and "pip install flash-attn" in found["attention"].said
+    assert found["devices"].said == "A GPU" and found["pinned memory"].state == "ok"
+    assert "pip install flash-attn" in found["attention"].said
+    for name in ("compile", "CUDA graphs"):
+        assert found[name].state == "note" and "at many lengths" in found[name].said
+
+
+def test_flash_attention_is_imported_before_it_is_said_to_work(monkeypatch):
+    def broken(name):
+        raise ImportError("undefined symbol")
+
+    monkeypatch.setattr(doctor, "import_module", broken)
+    assert "installed, but cannot be imported (undefined symbol)" in doctor._attention(1).said
+    monkeypatch.setattr(doctor, "import_module", lambda name: None)
+    monkeypatch.setattr(doctor, "_transformers_uses_flash", lambda: False)
+    assert doctor._attention(1).state == "note" and "2.3.3" in doctor._attention(1).said
+    monkeypatch.setattr(doctor, "_transformers_uses_flash", lambda: True)
+    assert doctor._attention(1).state == "ok" and doctor._attention(0).state == "note"

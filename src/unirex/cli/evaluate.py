@@ -91,6 +91,8 @@ def run(options: Namespace) -> int:
         raise UserError("evaluate needs --data, as in --data reviews.jsonl")
     if options.html and Path(options.html).is_dir():
         raise UserError(f"--html {options.html}: is a folder; give a file.")
+    if options.html and options.engine and _at_address(options.out):
+        raise UserError("--html: the page is made of the records; give --out a folder of this machine.")
     if options.html and options.predictions and not options.out:
         raise UserError("--html: give --out as well; the page is made of the records kept there.")
     inputs.recall_reading(options)
@@ -117,10 +119,10 @@ def _evaluate_system(options: Namespace) -> int:
         raise UserError("--engine evaluates at one position of the dial; give one, or leave --engine out.")
     system = inputs.load_system(options)
     if len(options.dial or ()) < 2:
-        folder = Path(options.out or evaluation_folder(system, options))
-        summary = _measure(options, system, folder)
-        _show(options, summary, f"records and metrics in {folder}")
-        return _write_page(options, {summary.name: folder})
+        out = options.out or str(evaluation_folder(system, options))
+        summary = _measure(options, system, out)
+        _show(options, summary, f"records and metrics in {out}")
+        return _write_page(options, {summary.name: Path(out)})
     return _turn_dial(options, system)
 
 
@@ -133,7 +135,8 @@ def _turn_dial(options: Namespace, system: System) -> int:
 
     folder = Path(options.out or evaluation_folder(system, options))
     summaries = {
-        dial: _measure(options, system.with_dial(dial), folder / f"dial-{dial:g}") for dial in options.dial
+        dial: _measure(options, system.with_dial(dial), str(folder / f"dial-{dial:g}"))
+        for dial in options.dial
     }
     rows = {f"dial {dial:g}": summary.metrics for dial, summary in summaries.items()}
     shown = [*(preset(options.preset).columns or HEADLINE), *(f"csd/{removal}" for removal in HELD_OUT)]
@@ -144,8 +147,14 @@ def _turn_dial(options: Namespace, system: System) -> int:
     return _write_page(options, {f"dial {dial:g}": folder / f"dial-{dial:g}" for dial in options.dial})
 
 
-def _measure(options: Namespace, system: System, folder: Path) -> Summary:
-    """Evaluate the system into a folder."""
+def _at_address(out: str | None) -> bool:
+    from unirex.scale.places import is_remote
+
+    return out is not None and is_remote(out)
+
+
+def _measure(options: Namespace, system: System, out: str) -> Summary:
+    """Evaluate the system into a folder, or with --engine an address."""
     examples = inputs.first_examples(inputs.selected_examples(options), options.number)
     # The run and the data are kept with the evaluation in case its folder is moved.
     settings = Path(options.run or options.model) / "settings.yaml"
@@ -155,10 +164,13 @@ def _measure(options: Namespace, system: System, folder: Path) -> Summary:
     with Progress("evaluating", **inputs.progress_size(examples, options.data, options.number)) as progress:
         examples = inputs.with_known_labels(system, examples, options.data)
         if options.engine:
-            return _measure_in_shards(options, system, examples, folder, advance=progress.advance, **kept)
+            kept |= {"advance": progress.advance, "tell": progress.say}
+            return _measure_in_shards(options, system, examples, out, **kept)
         from unirex.evaluation.run import evaluate_to
 
-        return evaluate_to(folder, system, examples, advance=progress.advance, **kept, **_measuring(options))
+        return evaluate_to(
+            Path(out), system, examples, advance=progress.advance, **kept, **_measuring(options)
+        )
 
 
 def _measuring(options: Namespace) -> EvaluationOptions:
@@ -171,7 +183,7 @@ def _measuring(options: Namespace) -> EvaluationOptions:
 
 
 def _measure_in_shards(
-    options: Namespace, system: System, examples: Iterable[Example], folder: Path, **kept: Any
+    options: Namespace, system: System, examples: Iterable[Example], out: str, **kept: Any
 ) -> Summary:
     """Evaluate the system by several workers."""
     from functools import partial
@@ -181,7 +193,7 @@ def _measure_in_shards(
 
     options.run = inputs.found_anywhere(options.run or options.model)
     return evaluate_shards(
-        folder,
+        out,
         system,
         examples,
         partial(inputs.build_system, options),
@@ -189,6 +201,7 @@ def _measure_in_shards(
         settings=inputs.system_settings(options),
         options=_measuring(options),
         shard_rows=WINDOW if options.shard_rows is None else options.shard_rows,
+        verify=options.verify,
         **kept,
     )
 

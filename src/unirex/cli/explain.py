@@ -145,6 +145,7 @@ def _run_corpus(options: Namespace, staff: Staff) -> int:
         on_error=options.on_error,
         ending=options.parts or "jsonl",
         shard_rows=SHARD_ROWS if options.shard_rows is None else options.shard_rows,
+        verify=options.verify,
     )
     skipped = f", {totals['skipped']:,} bad rows skipped (skipped.txt)" if totals["skipped"] else ""
     print(

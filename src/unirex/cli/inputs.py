@@ -20,6 +20,7 @@ from unirex.config import DEFAULT_PRESET
 from unirex.data import validate
 from unirex.data.example import Example, Splits
 from unirex.data.formats import Format
+from unirex.data.formats.table import as_columns
 from unirex.data.load import DATASETS, load_dataset, load_records, stream_records, tell_tolerated
 from unirex.data.rationales import RationaleFormat
 from unirex.data.rows import estimate_row_count
@@ -167,6 +168,7 @@ def engine_options(parser: ArgumentParser) -> None:
     add("--workers", type=int, help="of --engine: how many (default: 1; of ray as many as have room)")
     add("--address", type=str, help="of --engine ray: the cluster (default: RAY_ADDRESS, else one here)")
     add("--shard_rows", type=int, help="of --engine: rows of a shard; multiples of 1024 keep batches equal")
+    add("--verify", action="store_true", help="of --engine: compare checksums of finished parts, not sizes")
 
 
 def staff_of(options: Namespace) -> Staff | None:
@@ -174,10 +176,23 @@ def staff_of(options: Namespace) -> Staff | None:
     if options.engine is None:
         for name in given_options(options, engine_options):
             raise UserError(f"--{name} is for --engine local or --engine ray; it would do nothing here.")
+        _check_local(options)
         return None
     from unirex.scale.engines import Staff
 
     return Staff(options.engine, options.workers, options.threads, options.address, options.device)
+
+
+def _check_local(options: Namespace) -> None:
+    """Refuse addresses where this process works alone, with paths."""
+    from unirex.scale.places import is_remote
+
+    for name in ("file", "out"):
+        place = getattr(options, name, None)
+        if place and is_remote(place):
+            raise UserError(
+                f"--{name} {place}: an address is for --engine local or --engine ray; give a path here."
+            )
 
 
 def found_anywhere(model: str) -> str:
@@ -382,7 +397,11 @@ def named_stream(examples: Iterable[Example], options: Namespace) -> Iterator[Ex
 
 
 def _selected_examples(options: Namespace) -> Iterable[Example]:
+    from unirex.scale.places import is_remote
+
     path = Path(options.data)
+    if is_remote(options.data):
+        return _at_address(options)
     if options.split == "all" and any(mark in options.data for mark in "*?[") and not path.exists():
         return _all_of_files(options)
     if options.data not in DATASETS and (options.split == "all" or path.is_file()):
@@ -407,14 +426,38 @@ def _selected_examples(options: Namespace) -> Iterable[Example]:
 
 def _all_of_files(options: Namespace) -> Iterator[Example]:
     """Every row of all files that a pattern stands for, one file after the other."""
-    from unirex.scale.places import is_remote, matching
+    from unirex.scale.places import matching
 
-    if is_remote(options.data):
-        raise UserError(f"{options.data}: labelled data is read from local files; copy it here.")
     for name in matching(options.data):
         part = Namespace(options)
         part.data = name
         yield from _selected_examples(part)
+
+
+def _at_address(options: Namespace) -> Iterable[Example]:
+    """Every row of all files at an address, or at those that a pattern of addresses stands for."""
+    from unirex.scale.places import matching
+    from unirex.scale.shards import remote_records
+
+    if options.split != "all":
+        raise UserError(f"--data {options.data}: what is at an address is read as a whole; give --split all.")
+    if options.format not in ("auto", "table") or options.data_options:
+        what = "--data_options" if options.data_options else f"--format {options.format}"
+        raise UserError(f"{what}: at an address there are tables only; leave it out, or copy the data here.")
+    given = load_options(options)
+    reading = {name: given[name] for name in ("rationale_format", "annotators") if name in given}
+    columns = as_columns(options.columns)
+    stream = (
+        record.example
+        for name in matching(options.data)
+        for record in remote_records(name, columns=columns, **reading)
+    )
+    if options.on_error == "stop":
+        return stream
+    with tolerating(options.on_error) as problems:
+        examples = list(stream)
+    list_skipped(options.data, problems)
+    return examples
 
 
 def first_examples(examples: Iterable[Example], number: int | None) -> Iterable[Example]:

@@ -276,24 +276,35 @@ def save_stream(
 
     `facts` is called after the last record and returns the facts of the run.
     """
+
+    def put(ending: str, fill: Callable[[Path], object]) -> None:
+        replace_file(folder / f"{NAME}.{ending}", fill)
+
     with new_folder(folder):
-        write_stream(folder, records, summary, formats=formats)
+        write_stream(put, records, summary, formats=formats)
         summary.facts = facts()
         summary.save(folder)
 
 
 def write_stream(
-    folder: Path, records: Iterable[Record], summary: Summary, *, formats: Sequence[str] = FORMATS
+    put: Callable[[str, Callable[[Path], object]], object],
+    records: Iterable[Record],
+    summary: Summary,
+    *,
+    formats: Sequence[str] = FORMATS,
 ) -> None:
-    """Write every record into the files of a folder, all of them or none, and add it to the summary."""
+    """Write every record into a file of each format, all of them or none, and add it to the summary.
+
+    `put` is called with the ending of a file and a function that fills a draft of it, and keeps the draft.
+    """
     for ending in formats:
         if ending not in FORMATS:
             raise unknown("format of records", ending, FORMATS)
-    paths = [folder / f"{NAME}.{ending}" for ending in dict.fromkeys(formats)]
+    endings = list(dict.fromkeys(formats))
 
     def fill(drafts: list[Path]) -> None:
-        if len(drafts) < len(paths):  # nest one `replace_file` per path, so that all succeed or none
-            replace_file(paths[len(drafts)], lambda draft: fill([*drafts, draft]))
+        if len(drafts) < len(endings):  # nest one draft in the other, so that all succeed or none
+            put(endings[len(drafts)], lambda draft: fill([*drafts, draft]))
             return
         with ExitStack() as stack:
             writers: list[WriteRecord] = [stack.enter_context(writing(draft)) for draft in drafts]

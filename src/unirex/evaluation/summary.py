@@ -20,6 +20,7 @@ from unirex.report.grid import Cell, Grid, Head
 from unirex.report.notes import collapse_warning, completeness_note, select_predict_note
 from unirex.report.table import results_grid
 
+METRICS = "metrics.json"  # file beside the records
 FLOOR = "random scores"
 SHOWN_CLASSES = 10  # most labels with a table of their own
 SEEN = ("budgets", "removals", "trained_removal", "target", "draws", "predicts_from")  # see `Summary.seen`
@@ -228,9 +229,13 @@ class Summary:
         report = performance.class_report_of(counts, self.labels)
         return [{"label": label, **asdict(row)} for label, row in report.items()]
 
+    def text(self) -> str:
+        """The content of `metrics.json`."""
+        return json.dumps(self.plain(), indent=2, ensure_ascii=False) + "\n"
+
     def save(self, folder: Path) -> None:
         """Write `metrics.json`, whole or not at all."""
-        write_file(folder / "metrics.json", json.dumps(self.plain(), indent=2, ensure_ascii=False) + "\n")
+        write_file(folder / METRICS, self.text())
 
 
 def saved_summary(path: Path) -> Summary:
@@ -239,7 +244,7 @@ def saved_summary(path: Path) -> Summary:
     They are read from the `metrics.json` beside the records; without it, the records have to do.
     """
     try:
-        saved = json.loads((path.parent / "metrics.json").read_text("utf-8"))
+        saved = json.loads((path.parent / METRICS).read_text("utf-8"))
         return Summary(str(saved["system"]), saved["labels"], facts=dict(saved["settings"]))
     except (OSError, ValueError, KeyError, TypeError):
         return Summary(path.stem)

@@ -16,10 +16,7 @@ BYTES = 3  # of UTF-8 in a token at least: a character of Chinese; English words
 MARKS = 4  # special tokens of a text, about
 TEXT = 250  # bytes a training holds of every text: docs/scale.md
 RECORD = 1_800  # bytes an evaluation holds of every text: docs/performance.md
-GPU = (
-    "gpu",
-    "cuda",
-)  # accelerators that need one for each process; with `auto` a cell takes what it is given
+GPU = ("gpu", "cuda")  # these need one for each process; with `auto` a cell takes what it is given
 
 
 def with_needs(cells: Sequence[Cell], work: Mapping[str, Work]) -> list[Cell]:

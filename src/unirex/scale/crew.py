@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from unirex.errors import UserError
 from unirex.files import Advance
-from unirex.scale.shards import Shard
+from unirex.scale.shards import WINDOW, Shard
 
 DEATHS = 3  # of its workers, after which a shard is given up
 
@@ -27,10 +27,40 @@ class Outcome:
 RunShard = Callable[[Shard, Advance], Outcome]
 
 
+@dataclass(frozen=True)
+class Memory:
+    """What a worker holds in bytes: with its model loaded, and what a batch adds at most (None: unknown)."""
+
+    loaded: int
+    batch: int | None
+
+    def said(self, workers: int) -> str:
+        """What one worker holds, and all of them."""
+        most, known = self.loaded + (self.batch or 0), self.batch is not None
+        parts = f" at most ({_size(self.loaded)} with its model, {_size(self.batch or 0)} for a batch)"
+        rest = "" if known else "; what batches add is predicted for learnt extractors only"
+        return (
+            f"note: a worker holds about {_size(most)} of memory{parts if known else ' with its model'} "
+            f"beside {WINDOW:,} texts of its shard; all {workers}, about {_size(workers * most)}{rest}"
+        )
+
+
+def _size(number: int) -> str:
+    return f"{number / 1e9:.1f} GB" if number >= 10**8 else f"{number / 1e6:.0f} MB"
+
+
+@dataclass(frozen=True)
+class Opened:
+    """What a worker has loaded: how it runs a shard, and what it will hold."""
+
+    run: RunShard
+    memory: Memory | None = None
+
+
 class Work(Protocol):
     """What is done with shards; plain values, so that it can be sent to any process."""
 
-    def open(self) -> RunShard:
+    def open(self) -> Opened:
         """Load what all shards need, once in a process."""
 
 
@@ -39,6 +69,14 @@ class Ready:
     """A worker can take a shard."""
 
     worker: Hashable
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A worker has loaded its model, and says what it will hold."""
+
+    worker: Hashable
+    memory: Memory | None
 
 
 @dataclass(frozen=True)
@@ -66,7 +104,7 @@ class Died:
     why: str = "its process was killed"
 
 
-Event = Ready | Done | Failed | Died
+Event = Ready | Loaded | Done | Failed | Died
 Advanced = Callable[[Hashable, int], object]  # a worker finished some texts of its shard
 
 
@@ -139,12 +177,18 @@ class _Shift:
 
 
 def run_shards(
-    shards: Iterable[Shard], crew: Crew, *, workers: int, advance: Advance | None = None
+    shards: Iterable[Shard],
+    crew: Crew,
+    *,
+    workers: int,
+    advance: Advance | None = None,
+    tell: Callable[[str], object] | None = None,
 ) -> Iterator[tuple[Shard, Outcome]]:
     """Run all shards, each by one worker; they come out as they finish.
 
     A shard whose worker dies is given to another one; after three deaths it is an error. Of the shards only
-    as many as there are workers are taken in advance.
+    as many as there are workers are taken in advance. `tell` is called with a line on memory, when the first
+    worker has loaded its model and before it runs anything.
     """
     shift, source = _Shift(advance or (lambda _: None)), iter(shards)
     with crew:
@@ -156,6 +200,10 @@ def run_shards(
             for event in crew.events(shift.count):
                 if isinstance(event, Ready):
                     shift.idle.append(event.worker)
+                elif isinstance(event, Loaded):
+                    if tell is not None and event.memory is not None:
+                        tell(event.memory.said(workers))
+                    tell = None
                 elif isinstance(event, Done):
                     yield shift.finish(event), event.outcome
                 else:

@@ -7,22 +7,22 @@ addition alone.
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from unirex.config import EVALUATION_BATCH_SIZE
 from unirex.data.example import Example
-from unirex.evaluation.record_files import FORMATS, NAME, find_records, join_records, read_records
-from unirex.evaluation.summary import Summary
-from unirex.files import Advance, new_folder, replace_file
-from unirex.scale.crew import Outcome, RunShard, run_shards
+from unirex.evaluation.record_files import FORMATS, NAME, join_records, read_records
+from unirex.evaluation.summary import METRICS, Summary
+from unirex.files import Advance
+from unirex.scale.crew import Opened, Outcome, run_shards
 from unirex.scale.engines import Staff
-from unirex.scale.explaining import measured
+from unirex.scale.explaining import measured, worker_memory
 from unirex.scale.manifest import Manifest, note_finished
-from unirex.scale.places import Folder
+from unirex.scale.places import Folder, absolute
 from unirex.scale.shards import WINDOW, Shard, example_shards
 
 if TYPE_CHECKING:
@@ -47,26 +47,31 @@ class EvaluateWork:
     options: Mapping[str, Any] = field(default_factory=dict)
     formats: Sequence[str] = FORMATS
 
-    def open(self) -> RunShard:
+    def open(self) -> Opened:
         """Load the system."""
         system = self.load()
-        return lambda shard, advance: self.run(shard, system, advance)
+        memory = worker_memory(system, batch_size=self.options.get("batch_size", EVALUATION_BATCH_SIZE))
+        return Opened(lambda shard, advance: self.run(shard, system, advance), memory)
 
     def run(self, shard: Shard, system: System, advance: Advance) -> Outcome:
         """Evaluate one shard, write its records, and note that it is done."""
         from unirex.evaluation.run import evaluated, write_stream
 
-        summary, folder = Summary(system.name, system.labels), Path(self.out, shard.part)
+        summary, folder, files = Summary(system.name, system.labels), Folder(self.out), []
+
+        def put(ending: str, fill: Callable[[Path], object]) -> None:
+            name = f"{shard.part}.{ending}"
+            files.append(folder.write(name, fill).named(name))
+
         with measured() as cost:
             records = evaluated(system, shard.examples, advance=advance, **self.options)
-            folder.mkdir(parents=True, exist_ok=True)
-            write_stream(folder, records, summary, formats=self.formats)
-        facts = {"files": [shard.part], "texts": summary.count, "rows": summary.count, **cost}
-        return Outcome(note_finished(Folder(self.out), shard, facts), summary)
+            write_stream(put, records, summary, formats=self.formats)
+        facts = {"files": files, "texts": summary.count, "rows": summary.count, **cost}
+        return Outcome(note_finished(folder, shard, facts), summary)
 
 
 def evaluate_shards(
-    folder: Path,
+    out: str | Path,
     system: System,
     examples: Iterable[Example],
     load: Callable[[], System],
@@ -77,14 +82,16 @@ def evaluate_shards(
     formats: Sequence[str] = FORMATS,
     about: Mapping[str, object] | None = None,
     shard_rows: int = WINDOW,
+    verify: bool = False,
     advance: Advance | None = None,
+    tell: Callable[[str], object] | None = None,
 ) -> Summary:
     """Evaluate a stream of any length by several workers into the files of `evaluate_to`.
 
     The same call again does what is not done; the examples must be the same.
 
     Args:
-        folder: of the records and metrics; with several machines, one that all of them share.
+        out: folder or address of the records and metrics; with several machines, one that all of them share.
         system: as `load` gives it.
         examples: read in this process, and sent to the workers shard by shard.
         load: gives the system, once in every worker.
@@ -94,35 +101,45 @@ def evaluate_shards(
         formats: of the records.
         about: kept with the settings in `metrics.json`.
         shard_rows: texts of a shard; multiples of 1,024 keep the batches of an uncut evaluation.
+        verify: compare the digests of parts that are done already, not their sizes alone.
         advance: progress callback: number of examples just finished.
+        tell: called with a line on memory, before the first text.
     """
     from unirex.evaluation.run import labelled, system_facts
 
-    formats, parts = list(dict.fromkeys(formats)), Folder(str((folder / PARTS).absolute()))
+    formats, folder = list(dict.fromkeys(formats)), Folder(absolute(str(out)))
+    parts = folder.below(PARTS)
     described = {
         **(settings or {}),
         "options": dict(options or {}),
         "shard_rows": shard_rows,
         "records": formats,
     }
-    manifest, summary = Manifest(parts, described), Summary(system.name, system.labels)
+    manifest, summary = Manifest(parts, described, (), verify), Summary(system.name, system.labels)
     merged = _Merged(manifest, summary, advance or (lambda _: None))
     work = EvaluateWork(parts.address, load, options or {}, formats)
-    with new_folder(folder), parts.held():
+    with parts.held():
         manifest.open()
         shards = merged.unfinished(example_shards(labelled(examples), rows=shard_rows))
         with (staff or Staff()).crew(work) as (crew, workers):
-            for shard, outcome in run_shards(shards, crew, workers=workers, advance=advance):
+            for shard, outcome in run_shards(shards, crew, workers=workers, advance=advance, tell=tell):
                 merged.add(shard, outcome)
         for ending in formats:
-            found = [parts.path(name) / f"{NAME}.{ending}" for name in merged.names]
-            replace_file(folder / f"{NAME}.{ending}", partial(join_records, parts=found))
+            found = _local_copies(parts, [f"{name}.{ending}" for name in merged.names])
+            folder.write(f"{NAME}.{ending}", partial(join_records, parts=found))
         facts: dict[str, Any] = {**system_facts(system), **(about or {})}
         facts["peak_memory_bytes"] = max(merged.peak, facts["peak_memory_bytes"])
         summary.facts = facts
-        summary.save(folder)
-    shutil.rmtree(folder / PARTS)
+        folder.write(METRICS, lambda draft: draft.write_bytes(summary.text().encode()))
+    folder.remove(PARTS)
     return summary
+
+
+def _local_copies(folder: Folder, names: Iterable[str]) -> Iterator[Path]:
+    """Paths of files, one after the other; a copy of a remote one is gone when the next is asked for."""
+    for name in names:
+        with folder.local(name) as path:
+            yield path
 
 
 class _Merged:
@@ -142,8 +159,9 @@ class _Merged:
                 yield shard
                 continue
             again = Summary(self.summary.name, self.summary.labels)
-            for record in read_records(find_records(self.manifest.folder.path(shard.part))):
-                again.add(record)
+            with self.manifest.folder.local(facts["files"][0]["name"]) as path:
+                for record in read_records(path):
+                    again.add(record)
             self.advance(again.count)
             self.add(shard, Outcome(facts, again))
 

@@ -16,7 +16,7 @@ from unirex.data.validate import tolerating, with_known_labels
 from unirex.errors import UserError, unknown
 from unirex.explanation import Explanation
 from unirex.files import Advance, Progress
-from unirex.scale.crew import Outcome, RunShard, run_shards
+from unirex.scale.crew import Memory, Opened, Outcome, run_shards
 from unirex.scale.engines import Staff
 from unirex.scale.manifest import Manifest, note_finished
 from unirex.scale.places import Folder, absolute
@@ -50,13 +50,16 @@ class ExplainWork:
     on_error: str = "stop"
     ending: str = "jsonl"
 
-    def open(self) -> RunShard:
+    def open(self) -> Opened:
         """Load the system."""
+        from unirex.system import BATCH_SIZE
+
         system = self.load()
         options = dict(self.options)
         if options.get("targets") == "all":
             options["targets"] = list(system.labels)
-        return lambda shard, advance: self.run(shard, system, options, advance)
+        memory = worker_memory(system, batch_size=BATCH_SIZE)
+        return Opened(lambda shard, advance: self.run(shard, system, options, advance), memory)
 
     def run(self, shard: Shard, system: System, options: Mapping[str, Any], advance: Advance) -> Outcome:
         """Explain one shard, write its part, and note that it is done."""
@@ -72,11 +75,10 @@ class ExplainWork:
                 f"{shard}: has {texts.number} texts now; it was changed meanwhile. Use another --out."
             )
         facts = {
-            "files": [name],
+            "files": [written.named(name)],
             "texts": texts.number,
             "rows": rows.number,
             "bytes": written.bytes,
-            "sha256": written.sha256,
             "skipped": len(problems.skipped),
             "skipped_rows": list(problems.skipped),
             "clipped": problems.clipped,
@@ -110,6 +112,20 @@ def measured() -> Iterator[dict[str, Any]]:
     cost["cpu_seconds"] = round(time.process_time() - busy, 3)
     cost["peak_memory_bytes"] = peak_memory()
     cost["process"] = os.getpid()
+
+
+def worker_memory(system: System, *, batch_size: int) -> Memory:
+    """What this process will hold, by the planner's bound for the model that it has loaded."""
+    from unirex.models.activations import NUMBER
+    from unirex.models.plan import peak_memory
+    from unirex.training.memory import explaining_bound
+
+    model, bound = system.model, explaining_bound(system.model, batch_size=batch_size)
+    if model.device.type == "cpu":
+        loaded = peak_memory()
+    else:
+        loaded = NUMBER * sum(weights.numel() for weights in model.parameters())
+    return Memory(loaded, None if bound is None else max(0, bound - loaded))
 
 
 def _write(draft: Path, explanations: Iterable[Explanation], system: System) -> None:
@@ -171,6 +187,7 @@ def explain_corpus(
     on_error: str = "stop",
     ending: str = "jsonl",
     shard_rows: int = SHARD_ROWS,
+    verify: bool = False,
     shown: bool = True,
 ) -> dict[str, Any]:
     """Explain all texts of some files into a folder of parts; the totals of its manifest.
@@ -188,6 +205,7 @@ def explain_corpus(
         on_error: what a bad row does: `stop`, `skip` or `clip`.
         ending: of the parts: `jsonl` or `parquet`.
         shard_rows: rows of a shard, at most; multiples of 1,024 keep the batches of the uncut file.
+        verify: compare the digests of parts that are done already, not their sizes alone.
         shown: report progress.
     """
     if ending not in ENDINGS:
@@ -202,7 +220,7 @@ def explain_corpus(
         "shard_rows": shard_rows,
     }
     folder = Folder(absolute(out))
-    manifest = Manifest(folder, described, sources)
+    manifest = Manifest(folder, described, sources, verify)
     work = ExplainWork(folder.address, load, options or {}, columns, on_error, ending)
     with folder.held():
         manifest.open()
@@ -212,7 +230,11 @@ def explain_corpus(
         with Progress("explaining", total=total_rows(shards), done=before, shown=shown) as progress:
             if left:
                 with staff.crew(work) as (crew, workers):
-                    for _ in run_shards(left, crew, workers=workers, advance=progress.advance):
+                    count = min(workers, len(left))
+                    done_now = run_shards(
+                        left, crew, workers=count, advance=progress.advance, tell=progress.say
+                    )
+                    for _ in done_now:
                         pass
         return manifest.complete(shards)
 

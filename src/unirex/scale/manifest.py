@@ -9,6 +9,7 @@ from typing import Any
 
 import unirex
 from unirex.errors import UserError, one_line
+from unirex.files import say
 from unirex.scale.places import Folder
 from unirex.scale.shards import Shard, Source
 
@@ -29,17 +30,21 @@ class Manifest:
         folder: of the parts.
         settings: what the parts depend on, as plain values by name.
         sources: the files of the corpus; none if the shards hold their examples.
+        verify: compare finished parts by their digests, not by their sizes alone.
     """
 
     folder: Folder
     settings: Mapping[str, Any]
     sources: Sequence[Source] = ()
+    verify: bool = False  # compare the digests of finished parts, too, which reads all of them
     _finished: dict[str, dict[str, Any]] = field(default_factory=dict)  # of a manifest that is complete
-    _there: set[str] = field(default_factory=set)  # names in the folder
+    _there: dict[str, int] = field(default_factory=dict)  # bytes of the files in the folder
+    _notes: set[str] = field(default_factory=set)  # names of the files in `DONE`
 
     def open(self) -> None:
         """Begin, or go on with what was begun with the same settings on the same files."""
-        found, self._there = self._read(FILE), self.folder.names()
+        found = self._read(FILE)
+        self._look()
         if found is None:
             self._save(FILE, {**self._content(), "complete": False})
             return
@@ -67,21 +72,58 @@ class Manifest:
         return {"unirex": unirex.__version__, **plain}
 
     def finished(self, shard: Shard) -> dict[str, Any] | None:
-        """The facts of a shard that is done; None if it is to be run."""
-        facts = self._finished.get(shard.part) or self._read(f"{DONE}/{shard.part}.json")
+        """The facts of a shard that is done; None if it is to be run, or run again for what became of it."""
+        facts = self._noted(shard)
+        fault = facts and self._fault(facts["files"], verify=self.verify)
+        if fault:
+            say(f"note: {self.folder.at(fault)}; {shard.part} is done again")
+        return None if fault else facts
+
+    def _noted(self, shard: Shard) -> dict[str, Any] | None:
+        """What was noted of a shard when it was done, the last time."""
+        name = f"{shard.part}.json"
+        facts = self._read(f"{DONE}/{name}") if name in self._notes else self._finished.get(shard.part)
         if facts is None:
             return None
-        if facts["key"] != shard.key:
+        if facts.get("key") != shard.key:
             raise UserError(
                 f"{self.folder.address}: {shard.part} was made from another input; choose another --out, or "
                 "remove it."
             )
-        return facts if self._there.issuperset(facts["files"]) else None
+        if not all(isinstance(file, dict) for file in facts.get("files", [None])):
+            raise UserError(
+                f"{self.folder.address}: {shard.part} was noted by another version; choose another --out."
+            )
+        return facts
+
+    def _fault(self, files: Sequence[Mapping[str, Any]], *, verify: bool) -> str | None:
+        """The first file that is not as it was written, and how it differs."""
+        for file in files:
+            name, size = file["name"], self._there.get(file["name"])
+            if size is None:
+                return f"{name} is missing"
+            if size != file["bytes"]:
+                return f"{name} has {size:,} bytes, and {file['bytes']:,} were written"
+            if verify and self.folder.sha256(name) != file["sha256"]:
+                return f"{name} does not hold what was written (another SHA-256)"
+        return None
+
+    def _look(self) -> None:
+        """See which files and notes there are, in two listings."""
+        self._there, self._notes = self.folder.sizes(), set(self.folder.below(DONE).sizes())
 
     def complete(self, shards: Iterable[Shard]) -> dict[str, Any]:
         """Write the facts of all shards, which must be done, into the manifest; its totals."""
-        self._there = self.folder.names()
-        found = [facts for shard in shards if (facts := self.finished(shard)) is not None]
+        self._look()
+        found: list[dict[str, Any]] = []
+        for shard in shards:
+            facts = self._noted(shard)
+            fault = self._fault(facts["files"], verify=False) if facts else f"{shard.part} is not done"
+            if facts is None or fault:
+                raise UserError(
+                    f"{self.folder.at(str(fault))}: the folder was changed meanwhile; give the command again."
+                )
+            found.append(facts)
         totals = {name: _total(facts.get(name, 0) for facts in found) for name in SUMMED}
         content = {**self._content(), "shards": found, "totals": {"shards": len(found), **totals}}
         skipped = [line for facts in found for line in facts.get("skipped_rows", ())]

@@ -43,7 +43,10 @@ def matching(pattern: str) -> list[str]:
     """The files that a path, an address or a pattern stands for, in the order of their names."""
     if is_remote(pattern):
         system, path = file_system(pattern)
-        found = [system.unstrip_protocol(one) for one in system.glob(path) if system.isfile(one)]
+        try:
+            found = [system.unstrip_protocol(one) for one in system.glob(path) if system.isfile(one)]
+        except OSError as error:
+            raise UserError(f"{pattern}: cannot be opened here ({one_line(error)}).") from error
     elif Path(pattern).exists():
         found = [pattern]
     else:
@@ -72,6 +75,10 @@ class Written:
 
     bytes: int
     sha256: str
+
+    def named(self, name: str) -> dict[str, Any]:
+        """The file in a note or manifest."""
+        return {"name": name, "bytes": self.bytes, "sha256": self.sha256}
 
 
 @dataclass(frozen=True)
@@ -119,15 +126,40 @@ class Folder:
         except (FileNotFoundError, NotADirectoryError):
             return None
 
-    def names(self, below: str = "") -> set[str]:
-        """The names of the files in it, or in a folder below."""
-        place = self.at(below) if below else self.address
+    def sizes(self) -> dict[str, int]:
+        """The bytes of every file in it, by name; one listing, whatever their number."""
         if not self.remote:
-            return {path.name for path in Path(place).iterdir()} if Path(place).is_dir() else set()
-        system, path = file_system(place)
-        return (
-            {one.rpartition("/")[2] for one in system.ls(path, detail=False)} if system.isdir(path) else set()
-        )
+            place = Path(self.address)
+            files = place.iterdir() if place.is_dir() else ()
+            return {path.name: path.stat().st_size for path in files if path.is_file()}
+        system, path = file_system(self.address)
+        system.invalidate_cache(path)  # other processes write there
+        found = system.ls(path, detail=True) if system.isdir(path) else ()
+        return {one["name"].rpartition("/")[2]: one["size"] for one in found if one["type"] == "file"}
+
+    def sha256(self, name: str) -> str:
+        """The digest of a file in it, which is read as a whole."""
+        with opened(self.at(name)) as file:
+            digest = hashlib.sha256()
+            while block := file.read(BLOCK):
+                digest.update(block)
+            return digest.hexdigest()
+
+    def below(self, name: str) -> Folder:
+        """A folder in it."""
+        return Folder(self.at(name))
+
+    @contextmanager
+    def local(self, name: str) -> Iterator[Path]:
+        """A path of a file in it, for what reads nothing but paths: of a remote one, of a copy."""
+        if not self.remote:
+            yield self.path(name)
+            return
+        system, path = file_system(self.at(name))
+        with tempfile.TemporaryDirectory() as folder:
+            copy = Path(folder, name.rpartition("/")[2])
+            system.get_file(path, str(copy))
+            yield copy
 
     def remove(self, below: str) -> None:
         """Remove a folder below, with all that is in it."""

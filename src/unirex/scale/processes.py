@@ -12,7 +12,19 @@ from typing import Any, cast
 
 from unirex.errors import UserError
 from unirex.experiments.engine import become_worker, threads_used, worker_context
-from unirex.scale.crew import Advanced, Crew, Died, Done, Event, Failed, Ready, RunShard, Work
+from unirex.scale.crew import (
+    Advanced,
+    Crew,
+    Died,
+    Done,
+    Event,
+    Failed,
+    Loaded,
+    Opened,
+    Ready,
+    RunShard,
+    Work,
+)
 from unirex.scale.shards import Shard
 
 
@@ -22,11 +34,13 @@ class Here(Crew):
     def __init__(self, work: Work, *, threads: int) -> None:
         self.work, self.threads = work, threads
         self.run: RunShard | None = None
+        self.opened: Opened | None = None  # until it is said
         self.shard: Shard | None = None
 
     def start(self) -> None:
         """Load the model."""
-        self.run = self.work.open()
+        self.opened = self.work.open()
+        self.run = self.opened.run
 
     def give(self, worker: Hashable, shard: Shard) -> None:
         """Keep the shard for `events`."""
@@ -34,6 +48,9 @@ class Here(Crew):
 
     def events(self, advanced: Advanced) -> Iterator[Event]:
         """Run the shard that was given."""
+        if self.opened is not None:
+            opened, self.opened = self.opened, None
+            yield Loaded(self, opened.memory)
         if self.run is None or self.shard is None:
             yield Ready(self)
             return
@@ -51,6 +68,8 @@ class Processes(Crew):
 
     def __init__(self, work: Work, *, threads: int) -> None:
         self.work, self.threads = work, threads
+        # The process that forks workers, and what it has imported, is one for the whole program, as the first
+        # job asks for it: multiprocessing has no other. What a later job misses, its workers import.
         self.context = worker_context("unirex.system")
         self.workers: dict[Connection, Any] = {}
         self.started: list[Connection] = []
@@ -108,10 +127,11 @@ def _serve(connection: Connection, work: Work, threads: int, environment: Mappin
     become_worker(threads, environment)
     try:
         with threads_used(threads):
-            run = work.open()
+            opened = work.open()
+            connection.send(partial(Loaded, memory=opened.memory))
             while True:
                 shard = connection.recv()
-                outcome = run(shard, connection.send)
+                outcome = opened.run(shard, connection.send)
                 connection.send(partial(Done, outcome=outcome))
     except EOFError:
         return

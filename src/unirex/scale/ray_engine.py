@@ -19,7 +19,18 @@ from typing import Any
 from unirex.errors import UserError, one_line
 from unirex.experiments.cells import Cell, Needs
 from unirex.experiments.engine import KILLED, threads_used
-from unirex.scale.crew import Advanced, Crew, Died, Done, Event, Failed, Ready, RunShard, Work
+from unirex.scale.crew import (
+    Advanced,
+    Crew,
+    Died,
+    Done,
+    Event,
+    Failed,
+    Loaded,
+    Ready,
+    RunShard,
+    Work,
+)
 from unirex.scale.shards import Shard
 
 RETRIES = 3  # of a cell whose process or machine dies
@@ -105,15 +116,16 @@ class _Worker:
     def load(self) -> tuple[str, Any]:
         """Load the model; not in `__init__`, where an error would end the actor without a word."""
         try:
-            self.run = self.work.open()
-            return "ready", None
+            opened = self.work.open()
+            self.run = opened.run
+            return "ready", opened.memory
         except Exception as error:
             return "failed", _failure(error)
 
     def shard(self, shard: Shard) -> tuple[str, Any]:
         """The outcome of a shard, or what went wrong."""
         try:
-            run = self.run or self.work.open()
+            run = self.run or self.work.open().run
             with threads_used(self.threads):
                 return "done", run(shard, lambda _: None)
         except Exception as error:
@@ -157,8 +169,11 @@ class Actors(Crew):
                 continue
             if kind == "failed":
                 yield Failed(actor, *news)
+            elif kind == "done":
+                yield Done(actor, news)
             else:
-                yield Ready(actor) if kind == "ready" else Done(actor, news)
+                yield Loaded(actor, news)
+                yield Ready(actor)
 
     def __exit__(self, *_: object) -> None:
         for actor in self.actors:

@@ -11,8 +11,8 @@ from typing import Any, BinaryIO
 
 from unirex.data.cache import json_digest
 from unirex.data.example import Example
-from unirex.data.formats.table import Columns, DatasetRecord, input_records, read_inputs
-from unirex.data.rows import READERS, json_rows_of, parquet_rows_of
+from unirex.data.formats.table import Columns, DatasetRecord, input_records, placed_records, read_inputs
+from unirex.data.rows import READERS, PlacedRow, json_rows_of, nonempty, parquet_rows_of
 from unirex.data.validate import check_file, file_kind
 from unirex.errors import UserError, one_line
 from unirex.scale.places import BLOCK, absolute, is_remote, matching, opened
@@ -84,27 +84,54 @@ class Shard:
 
 
 def _records(shard: Shard, source: Source, columns: Columns) -> Iterator[DatasetRecord]:
-    name, kind = source.name, file_kind(Path(source.name))
+    name = source.name
     if shard.end is None:
-        yield from read_inputs(name if Path(name).exists() else source.place, columns=columns)
-        return
+        return read_inputs(name if Path(name).exists() else source.place, columns=columns)
+    rows = _rows(name, source.place, start=shard.start, end=shard.end, first=shard.first)
+    return input_records(Path(name), rows, columns=columns)
+
+
+def _rows(
+    name: str, place: str, *, start: int = 0, end: int | None = None, first: int = 1
+) -> Iterator[PlacedRow]:
+    """The rows of JSON Lines or Parquet from a byte or row on; `first` is the number of the first."""
     try:
-        with opened(source.place) as file:
-            if kind == ".parquet":
-                rows = parquet_rows_of(file, name, start=shard.start, end=shard.end)
+        with opened(place) as file:
+            if file_kind(Path(name)) == ".parquet":
+                yield from parquet_rows_of(file, name, start=start, end=end)
             else:
-                lines = _lines(file, shard.start, shard.end)
-                rows = json_rows_of(lines, name, first=shard.first, bytes_before=shard.start)
-            yield from input_records(Path(name), rows, columns=columns)
+                yield from json_rows_of(_lines(file, start, end), name, first=first, bytes_before=start)
     except OSError as error:
         raise UserError(f"{name}: cannot be read ({one_line(error)}).") from error
 
 
-def _lines(file: BinaryIO, start: int, end: int) -> Iterator[bytes]:
+def _lines(file: BinaryIO, start: int, end: int | None) -> Iterator[bytes]:
     file.seek(start)
-    while start < end and (line := file.readline()):
+    while (end is None or start < end) and (line := file.readline()):
         start += len(line)
         yield line
+
+
+def remote_records(address: str, **options: Any) -> Iterator[DatasetRecord]:
+    """The labelled rows of a file at an address, as `stream_records` of a table reads those of a local one.
+
+    `options` are those of `placed_records`.
+    """
+    _check_remote(address)
+    path = Path(address)
+
+    def rows() -> Iterator[PlacedRow]:
+        return nonempty(_rows(address, address), path, unit="row")
+
+    return placed_records(path, rows, **options)
+
+
+def _check_remote(address: str) -> None:
+    """Refuse an address of a file that is read from local paths only."""
+    if file_kind(Path(address)) not in (*LINES, ".parquet") or Path(address).suffix == ".gz":
+        raise UserError(
+            f"{address}: only .jsonl and .parquet are read from there; convert it, or copy it here."
+        )
 
 
 def find_shards(pattern: str, *, rows: int = SHARD_ROWS) -> tuple[list[Source], list[Shard]]:
@@ -132,10 +159,7 @@ def _scanned(name: str, rows: int) -> tuple[Source, list[Shard]]:
     """A file and its shards, numbered later."""
     path, kind, place = Path(name), file_kind(Path(name)), absolute(name)
     if is_remote(name):
-        if kind not in (*LINES, ".parquet") or path.suffix == ".gz":
-            raise UserError(
-                f"{name}: only .jsonl and .parquet are read from there; convert it, or copy it here."
-            )
+        _check_remote(name)
     else:
         check_file(path, suffixes=tuple(READERS))
     try:

@@ -203,12 +203,33 @@ def stream_records(
     A file with marks is read twice: how they are written is decided from all of them. Checks that need all
     rows are left to `unirex data check`: repeated ids, rows of different shapes.
     """
-    path, columns = Path(path), columns or Columns()
+    path = Path(path)
     check_file(path, suffixes=TABLES)  # now, not on the first iteration
+    return placed_records(
+        path,
+        lambda: read_rows(path),
+        columns=columns,
+        rationale_format=rationale_format,
+        annotators=annotators,
+        labelled=labelled,
+    )
+
+
+def placed_records(
+    path: Path,
+    rows: Callable[[], Iterable[PlacedRow]],
+    *,
+    columns: Columns | None = None,
+    rationale_format: RationaleFormat = "auto",
+    annotators: str = "union",
+    labelled: bool = True,
+) -> Iterator[DatasetRecord]:
+    """The records of a file that is read by calling `rows`, more than once if it has marks."""
+    columns = columns or Columns()
     check_aggregation(annotators)
-    marks = decided(path, lambda: (row for _, row in read_rows(path)), columns, rationale_format)
-    guessed = rationale_format == "auto"
-    return _stream(path, Reading(columns, marks, annotators, guessed=guessed, labelled=labelled))
+    marks = decided(path, lambda: (row for _, row in rows()), columns, rationale_format)
+    reading = Reading(columns, marks, annotators, guessed=rationale_format == "auto", labelled=labelled)
+    return _stream(path, reading, rows())
 
 
 def decided(
