@@ -71,8 +71,6 @@ def test_written_and_read_again_they_are_the_same(tmp_path, ending):
     data = load_dataset(ROWS)
     (path,) = convert(data, tmp_path / f"data.{ending}")
     assert sets(load_dataset(path)) == SETS
-    with pytest.raises(UserError, match="one label each"):
-        convert(data, tmp_path / "tasks.json")
 
 
 def test_names_of_classes_are_read_inside_lists(tmp_path):
