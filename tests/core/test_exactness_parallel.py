@@ -9,14 +9,13 @@ import copy
 import os
 import shutil
 import socket
-import subprocess
-import sys
 from pathlib import Path
 
 import naive
 import pytest
 import torch
 
+from campaign.children import Child, Circumstances, check_succeeded
 from planted import interrupt_at, planted
 from unirex.encoding.batch import Batch
 from unirex.methods import resolve
@@ -137,6 +136,7 @@ def process(learner, folder):
             found, seen = fitted(method, learner, out, accumulate=accumulate, **together)
         torch.save({"weights": found, "seen": seen}, out / f"{rank}.pt")
     resumed(learner, Path(folder), rank)
+    return 0
 
 
 TWO_EPOCHS = {"epochs": 2, "clip": 1.0}
@@ -164,33 +164,17 @@ def resumed(learner, folder, rank):
 def two_processes(learner, tmp_path_factory):
     """The folder in which two processes that trained together, over gloo, left what they saw."""
     folder = tmp_path_factory.mktemp("processes")
-    script = folder / "process.py"
-    here = Path(__file__).parent
-    script.write_text(
-        f"import sys\nsys.path[:0] = {[str(here), str(here.parent)]!r}\n"
-        f"import {Path(__file__).stem} as test\ntest.process({str(learner)!r}, {str(folder)!r})\n"
-    )
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
     shared = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "WORLD_SIZE": "2", "NODE_RANK": "0"}
-    shared |= {"OMP_NUM_THREADS": "1", "UNIREX_CACHE": "off"}
+    shared |= {"UNIREX_CACHE": "off"}
     started = [
-        subprocess.Popen(
-            [sys.executable, str(script)],
-            env=os.environ | shared | {"LOCAL_RANK": rank},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
+        Child(lambda: process(learner, folder), Circumstances(shared | {"LOCAL_RANK": rank}))
         for rank in ("0", "1")
     ]
-    try:
-        said = [one.communicate(timeout=600)[0] for one in started]
-    finally:
-        for one in started:
-            one.kill()
-    assert [one.returncode for one in started] == [0, 0], "\n".join(text[-3000:] for text in said)
+    for ended in [one.wait(600) for one in started]:
+        check_succeeded(ended)
     return folder
 
 

@@ -5,7 +5,6 @@ import os
 import signal
 import sys
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,18 +12,13 @@ import pytest
 from deadly import deadly
 
 import planted
-import unirex
 from unirex.data.convert import convert
-from unirex.data.formats.table import stream_records
 from unirex.errors import UserError
-from unirex.evaluation.record_files import read_records
-from unirex.evaluation.run import evaluate_to
 from unirex.experiments.cells import DONE, Cell, Needs
 from unirex.experiments.engine import run_cells
 from unirex.experiments.study import make_study, store_of
 from unirex.scale import ray_engine
 from unirex.scale.engines import Staff
-from unirex.scale.evaluating import evaluate_shards
 from unirex.scale.explaining import explain_corpus
 
 TRAINING = {"batch_size": 8, "max_batches": 1}
@@ -85,23 +79,6 @@ def test_an_actor_that_is_killed_costs_nothing(tasks, run, corpus, plain, tmp_pa
     assert b"".join(part.read_bytes() for part in sorted(out.glob("part-*"))) == plain
     made = json.loads((out / "manifest.json").read_text("utf-8"))["shards"]
     assert int(marker.read_text()) not in {shard["process"] for shard in made}
-
-
-def test_actors_measure_what_one_process_does(tasks, run, corpus, tmp_path):
-    """Evaluated by two actors and without shards; explaining is compared above."""
-    system, load = unirex.load(run), partial(unirex.load, run)
-    examples = [record.example for record in islice(stream_records(corpus), 24)]
-    options = {"draws": 0, "beside": [], "batch_size": 32}
-    whole = evaluate_to(tmp_path / "whole", system, examples, **options)
-    out, staff = tmp_path / "ray", Staff("ray", workers=2)
-    found = evaluate_shards(out, system, examples, load, staff=staff, options=options, shard_rows=12)
-    assert found.columns.ids == whole.columns.ids
-    # Shards of less than a window have other batches, so that other tokens are padding.
-    known = {name: whole.metrics[name] for name in whole.metrics if name not in COSTS}
-    assert len(known) > 50
-    metrics = {name: found.metrics[name] for name in known}
-    assert metrics == pytest.approx(known, rel=1e-6, nan_ok=True)
-    assert not (out / "parts").exists() and len(list(read_records(out / "records.jsonl"))) == 24
 
 
 def small(cell: Cell, store: Path) -> None:
