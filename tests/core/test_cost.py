@@ -19,8 +19,8 @@ SIZE = Size(layers=2, hidden=10, vocabulary=100)
 DATA = planted((8, 4, 4))
 
 
-def peak(method="vanilla", *, tokens=100, saved=10_000, shards=1, width=0, **training):
-    config = resolve(method, None, {"training": training})
+def peak(method="vanilla", settings=None, *, tokens=100, saved=10_000, shards=1, width=0, **training):
+    config = resolve(method, None, {"training": training, **(settings or {})})
     options = {
         "size": SIZE,
         "trained": 1000,
@@ -54,8 +54,10 @@ def test_the_memory_of_explaining_by_hand():
 
 
 def test_the_graph_of_second_derivatives_is_not_bounded():
-    """It cannot be computed again: twice three points of 100 tokens, and a chunk."""
-    assert peak("aa-fp", saved=100) == 5_012_000 + (600 + 50) * 1600
+    """It cannot be computed again: the text's 100 tokens, twice three points of them, and a chunk."""
+    assert peak("aa-fp", saved=100) == 5_012_000 + (100 + 600 + 50) * 1600
+    first_order = {"extractor_options": {"create_graph": False}}
+    assert peak("aa-fp", first_order, saved=100) == peak("aa-f", saved=100)
 
 
 @pytest.mark.parametrize(

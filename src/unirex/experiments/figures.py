@@ -180,12 +180,13 @@ def intervals(results: Results, comparison: Comparison, trained_on: str, measure
     panels = {title: dots for title, dots in panels.items() if dots}
     if not panels:
         return None
+    printed = any(not isnan(published) for dots in panels.values() for _, published in dots.values())
     what = "CSD by dataset" if len(places) > 1 else "Faithfulness and plausibility"
     return Figure(
         "intervals",
         what,
-        f"{', '.join(dict.fromkeys(header(key) for _, key, _ in shown.values()))} of every row. Hollow: as "
-        f"published. {INTERVALS}",
+        f"{', '.join(dict.fromkeys(header(key) for _, key, _ in shown.values()))} of every row. "
+        f"{'Hollow: as published. ' if printed else ''}{INTERVALS}",
         lambda: _intervals(panels, alike=len(places) > 1),
     )
 

@@ -12,11 +12,11 @@ from unirex.errors import UserError
 from unirex.experiments.cells import Cell, Data, Needs
 from unirex.experiments.passes import Work
 
-BYTES = 3  # of UTF-8 in a token at least: a character of Chinese; English words have more
+BYTES = 3  # of UTF-8 in a token, about: a character of Chinese; English words have more
 MARKS = 4  # special tokens of a text, about
 TEXT = 250  # bytes a training holds of every text: docs/scale.md
 RECORD = 1_800  # bytes an evaluation holds of every text: docs/performance.md
-GPU = ("gpu", "cuda")  # these need one for each process; with `auto` a cell takes what it is given
+GPU = ("gpu", "cuda")  # these need one for each process; with `auto` the cluster says whether it has any
 
 
 def with_needs(cells: Sequence[Cell], work: Mapping[str, Work]) -> list[Cell]:

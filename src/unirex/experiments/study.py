@@ -135,7 +135,7 @@ class Study:
         self.save(folder)
         work = work_of(cells)
         return run_cells(
-            with_needs(cells, work),
+            with_needs(cells, work) if options.get("pool") else cells,  # here, workers share one machine
             store,
             workers=workers,
             threads=threads,

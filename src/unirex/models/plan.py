@@ -84,7 +84,7 @@ class Plan:
             added = limits.kept(len(rows) * width, width)
             again = activations.kept + added > limits.saved and torch.is_grad_enabled()
             parts.append(checkpoint(work, rows, width, use_reentrant=False) if again else work(rows, width))
-            if any(result.requires_grad for result in parts[-1]):
+            if not again and any(result.requires_grad for result in parts[-1]):
                 activations.kept += added
         back = torch.cat([rows for rows, _ in self.chunks]).argsort()
         return tuple(torch.cat(column)[back] for column in zip(*parts, strict=True))

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from unirex.errors import UserError
 from unirex.files import Advance
-from unirex.scale.shards import WINDOW, Shard
+from unirex.scale.shards import Shard
 
 DEATHS = 3  # of its workers, after which a shard is given up
 
@@ -38,10 +38,10 @@ class Memory:
         """What one worker holds, and all of them."""
         most, known = self.loaded + (self.batch or 0), self.batch is not None
         parts = f" at most ({_size(self.loaded)} with its model, {_size(self.batch or 0)} for a batch)"
-        rest = "" if known else "; what batches add is predicted for learnt extractors only"
+        rest = "" if known else "; what batches add is predicted for learnt scores and gradients only"
         return (
             f"note: a worker holds about {_size(most)} of memory{parts if known else ' with its model'} "
-            f"beside {WINDOW:,} texts of its shard; all {workers}, about {_size(workers * most)}{rest}"
+            f"beside texts of its shard; all {workers}, about {_size(workers * most)}{rest}"
         )
 
 

@@ -12,7 +12,7 @@ import traceback
 from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
 
@@ -65,6 +65,10 @@ class Session:
                 return
         memory = f"{needs.memory / 2**30:.0f} GiB of memory" + f" and {needs.gpus} GPUs" * bool(needs.gpus)
         raise UserError(f"no machine of the Ray cluster has {cores} cores and {memory} for a cell.")
+
+    def has_gpus(self) -> bool:
+        """Whether any machine has a GPU."""
+        return any(node.get("GPU", 0) for node in self._nodes())
 
     def _nodes(self) -> list[dict[str, float]]:
         return [node["Resources"] for node in self.ray.nodes() if node["Alive"]]
@@ -192,20 +196,30 @@ class CellTasks(Executor):
 
     def submit(self, run: Callable[[Cell], float], cell: Cell, /) -> Future[float]:  # type: ignore[override]
         """Run a cell; the seconds it took."""
-        cores = max(cell.needs.cores, self.threads)
-        self.session.check(cell.needs, cores=cores)
+        answer: Future[float] = Future()
+        answer.set_running_or_notify_cancel()
+        cores = cell.needs.cores * self.threads
+        needs = replace(cell.needs, gpus=cell.needs.gpus or self._free_gpus(cell))
+        try:
+            self.session.check(needs, cores=cores)
+        except UserError as error:  # of this cell: the others go on
+            answer.set_exception(error)
+            return answer
         task = self.session.ray.remote(_run_cell).options(
             num_cpus=cores,
-            num_gpus=cell.needs.gpus,
-            memory=cell.needs.memory,
+            num_gpus=needs.gpus,
+            memory=needs.memory,
             max_retries=RETRIES,
             name=cell.name,
         )
-        answer: Future[float] = Future()
-        answer.set_running_or_notify_cancel()
-        asked = task.remote(run, cell, cores).future()
+        asked = task.remote(run, cell, self.threads).future()
         asked.add_done_callback(lambda done: self._settle(done, answer))
         return answer
+
+    def _free_gpus(self, cell: Cell) -> int:
+        """One for a cell that takes whatever device there is, if the cluster has GPUs."""
+        training = cell.content.get("config", {}).get("training", {})
+        return int(training.get("accelerator", "auto") == "auto" and self.session.has_gpus())
 
     def _settle(self, done: Future[float], answer: Future[float]) -> None:
         """Pass on what became of a task; an error as the cell raised it, without that of Ray around it."""

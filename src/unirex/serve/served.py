@@ -86,6 +86,7 @@ class Served:
             numbers = (system.label_number(target),)
         contrasts = contrast is not None
         rules = [system.rationale_rule(budget, selector, unit, contrasts=contrasts) for budget in budgets]
+        config = system.model.config
         learnt = any(True for _ in system.model.extractor.parameters())
         return Ask(
             self.name,
@@ -96,7 +97,7 @@ class Served:
             faithfulness,
             floor,
             passes=(1 if learnt else ATTRIBUTION_PASSES) + 2 * len(rules) * (1 + floor) * faithfulness,
-            holding=system.model.config.extractor in HOLDING,
+            holding=bool({config.extractor, config.extractor_options.get("attribution")} & {*HOLDING}),
         )
 
     def budgets(self) -> list[float]:

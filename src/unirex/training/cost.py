@@ -79,9 +79,15 @@ def kept_passes(config: Config) -> float:
 
 def graph_passes(config: Config) -> float:
     """How often its tokens are kept in a graph of the gradients themselves, which is never computed again."""
-    if config.extractor not in ATTRIBUTIONS or "plausibility" not in dict(config.objectives.active()):
+    if not second_order(config):
         return 0.0
-    return 2.0 * config.extractor_options.get("steps", POINTS)
+    options, usual = config.extractor_options, POINTS if config.extractor == "integrated-gradients" else 1
+    return 2.0 * (options.get("steps") or options.get("samples") or usual)
+
+
+def second_order(config: Config) -> bool:
+    """Whether a loss on the scores goes through second derivatives."""
+    return bool(config.extractor_options.get("create_graph"))
 
 
 def _budgets(config: Config) -> int:
@@ -116,7 +122,8 @@ def training_peak(
             0: it is fused.
     """
     layer = kept_numbers(size.hidden, size.heads, width)
-    bound = max(saved * kept_numbers(size.hidden) / layer, tokens * graph_passes(config))
+    graph = graph_passes(config)
+    bound = max(saved * kept_numbers(size.hidden) / layer, tokens * (1 + graph) if graph else 0)
     kept = min(tokens * kept_passes(config), bound + chunk)
     optimiser = trained * (NUMBER + (OPTIMISER - NUMBER) / shards)
     if config.training.activation_checkpointing:  # the input of every layer, and one layer of a chunk

@@ -15,6 +15,7 @@ from unirex.training.cost import (
     Size,
     attributing_peak,
     explaining_peak,
+    second_order,
     training_peak,
 )
 
@@ -79,8 +80,7 @@ def _training(
 ) -> int:
     window = min(longest, config.max_length or longest)
     # Second derivatives switch attention to single steps when the first batch is run.
-    single = bool(config.extractor_options.get("create_graph"))
-    matrices = single or keeps_matrices(encoder, device, dropout=config.training.dropout)
+    matrices = second_order(config) or keeps_matrices(encoder, device, dropout=config.training.dropout)
     return training_peak(
         config,
         size=encoder_size(encoder),

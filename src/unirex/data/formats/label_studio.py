@@ -106,7 +106,7 @@ def _have_sets(tasks: Iterable[object], columns: Columns, choosing: frozenset[st
 
     That takes a <Choices> with `choice="multiple"`, which an export does not contain.
     """
-    for task in tasks:
+    for number, task in enumerate(tasks, 1):
         data = task.get("data") if isinstance(task, dict) else None
         if not isinstance(data, dict) or optional(data, columns.choices) is not None:
             continue
@@ -117,6 +117,8 @@ def _have_sets(tasks: Iterable[object], columns: Columns, choosing: frozenset[st
             chosen = value.get("choices") if isinstance(value, dict) else None
             controlled = result.get("type") == "choices" and str(result.get("from_name")) in choosing
             if controlled and not _is_per_region(result) and isinstance(chosen, list) and len(chosen) > 1:
+                several = f"{len(chosen)} labels are chosen: every task has a set of labels"
+                remark(f"task {number}", f"{several}, an empty one without a choice")
                 return True
     return False
 
