@@ -191,7 +191,7 @@ def workers(place: Path, options: argparse.Namespace) -> None:
         rates = {}
         for number in (1, 2):
             out = place / f"out-{turn}-{number}"
-            explain(place, out, "--engine", "local", "--workers", str(number), "--shard_rows", "2048")
+            explain(place, out, "--engine", options.engine, "--workers", str(number), "--shard_rows", "2048")
             shards = check(out, options.rows)["shards"]
             by_process: dict[int, float] = {}
             for shard in shards:
