@@ -380,7 +380,7 @@ def test_what_cells_need_is_said_before_and_asked_of_a_cluster(place, tmp_path, 
         settings = merge(SETTINGS, {"encoder": str(place / "encoder"), "training": training})
         options = {"scale": "tiny", "data": [str(place / "planted.jsonl")], "settings": settings}
         study = make_study("main", rows=["UNIREX (SLM-FP)"], **options)
-        study.run(tmp_path / name)
+        study.run(tmp_path / name, pool=object())
         seen[name], measured = (cell.needs for cell in given[-2:])
         assert 0.6e9 < measured.memory < 0.7e9 and measured.gpus == 0
     assert 0.6e9 < seen["small"].memory < 0.7e9 < seen["large"].memory

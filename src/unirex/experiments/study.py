@@ -135,7 +135,7 @@ class Study:
         self.save(folder)
         work = work_of(cells)
         return run_cells(
-            with_needs(cells, work) if options.get("pool") else cells,  # here, workers share one machine
+            with_needs(cells, work) if options.get("pool") is not None else cells,
             store,
             workers=workers,
             threads=threads,
