@@ -116,15 +116,9 @@ def measured() -> Iterator[dict[str, Any]]:
 
 def worker_memory(system: System, *, batch_size: int) -> Memory:
     """What this process will hold, by the planner's bound for the model that it has loaded."""
-    from unirex.models.activations import NUMBER
-    from unirex.models.plan import peak_memory
-    from unirex.training.memory import explaining_bound
+    from unirex.training.memory import explaining_bound, held_bytes
 
-    model, bound = system.model, explaining_bound(system.model, batch_size=batch_size)
-    if model.device.type == "cpu":
-        loaded = peak_memory()
-    else:
-        loaded = NUMBER * sum(weights.numel() for weights in model.parameters())
+    loaded, bound = held_bytes(system.model), explaining_bound(system.model, batch_size=batch_size)
     return Memory(loaded, None if bound is None else max(0, bound - loaded))
 
 

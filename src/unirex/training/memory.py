@@ -42,7 +42,7 @@ def model_peak(model: Any, config: Config, longest: int, *, shards: int = 1) -> 
         limits=device_limits(encoder),
         device=next(model.parameters()).device.type,
         trained=sum(weights.numel() for weights in model.parameters() if weights.requires_grad),
-        held=_held(model),
+        held=held_bytes(model),
         shards=shards,
     )
 
@@ -109,7 +109,7 @@ def explaining_bound(model: Any, *, batch_size: int) -> int | None:
         encoder_size(model.task.encoder.config),
         chunk=device_limits(model.task.encoder).chunk,
         batch=TOKENS if config.truncation == "windows" else min(TOKENS, batch_size * config.max_length),
-        held=_held(model),
+        held=held_bytes(model),
     )
 
 
@@ -134,7 +134,7 @@ def _explaining(extractor: str, size: Size, *, chunk: int, batch: int, held: int
     return attributing_peak(size=size, chunk=doubled, batch=batch, held=held)
 
 
-def _held(model: Any) -> int:
+def held_bytes(model: Any) -> int:
     """Bytes held before it starts: on a CPU by the process, on another device by the weights."""
     weights = list(model.parameters())
     if weights[0].device.type == "cpu":
