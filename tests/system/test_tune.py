@@ -55,6 +55,11 @@ def tuned(place):
     return place / "grid"
 
 
+def test_settings_that_share_a_part_are_all_taken(tuned):
+    settings = json.loads((tuned / "tune.json").read_text("utf-8"))["settings"]
+    assert settings["pooling"] == "mean" and settings["training"] == {"batch_size": 8, "max_batches": 1}
+
+
 def test_every_point_is_a_trial_on_dev(tuned, place):
     with (tuned / "report" / "trials.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))

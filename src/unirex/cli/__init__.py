@@ -15,6 +15,7 @@ from unirex.cli.command import (
     called_command,
     called_parser,
     command_module,
+    joined_tables,
     positionals_first,
     underscored,
 )
@@ -80,7 +81,7 @@ def parse(arguments: Sequence[str]) -> Namespace:
         if arguments[:1] == ["explain"]:
             texts_and_options = positionals_first(arguments[1:], called_parser(parser, arguments))
             return parser.parse_args(["explain", *texts_and_options])
-        return parser.parse_args(arguments)
+        return parser.parse_args(joined_tables(arguments, called_parser(parser, arguments)))
     except argparse.ArgumentError as error:
         called = called_parser(parser, arguments)
         raise UserError(plain_message(error, called, arguments, known_options(arguments, parser))) from error

@@ -6,12 +6,15 @@ which does the work and returns the exit code. Modules of commands import heavy 
 
 from __future__ import annotations
 
+import json
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from typing import Any, get_origin
 
+import yaml
 from jsonargparse import ArgumentParser, Namespace
 
 from unirex.errors import UserError
@@ -132,3 +135,50 @@ def positionals_first(arguments: Sequence[str], parser: ArgumentParser) -> list[
             options.append(rest.popleft())
             most -= 1
     return [*positionals, *options]
+
+
+def joined_tables(arguments: Sequence[str], parser: ArgumentParser) -> list[str]:
+    """The same arguments with `--settings.a.b 1 --settings.a.c 2` as one `--settings`.
+
+    jsonargparse keeps only the last of those that share a part. Tables without such parts stay as they are.
+
+    >>> parser = ArgumentParser()
+    >>> _ = parser.add_argument("--settings", type=dict)
+    >>> joined_tables(["main", "--settings.a.b", "1", "--settings={c: x}", "--settings.a.c=2"], parser)
+    ['main', '--settings={"a": {"b": 1, "c": 2}, "c": "x"}']
+    """
+    for action in parser._actions:
+        hint = getattr(action, "_typehint", None)
+        if action.option_strings and dict in (hint, get_origin(hint)):
+            arguments = _joined_table(arguments, action.option_strings[0])
+    return list(arguments)
+
+
+def _joined_table(arguments: Sequence[str], table: str) -> Sequence[str]:
+    """See `joined_tables`; the arguments themselves if nothing is lost, or a value cannot be read."""
+    from unirex.config import merge
+
+    others: list[str] = []
+    joined: dict[str, Any] = {}
+    deepest = 0
+    rest = deque(arguments)
+    while rest and rest[0] != "--":
+        argument = rest.popleft()
+        name, equals, value = argument.partition("=")
+        if name != table and not name.startswith(f"{table}."):
+            others.append(argument)
+            continue
+        if not equals and not rest:
+            return arguments  # the parser says that a value is missing
+        try:
+            part = yaml.safe_load(value if equals else rest.popleft())
+        except yaml.YAMLError:
+            return arguments
+        path = name[len(table) + 1 :].split(".") if name != table else []
+        for key in reversed(path):
+            part = {key: part}
+        if not isinstance(part, Mapping):
+            return arguments
+        joined = merge(joined, part)
+        deepest = max(deepest, len(path))
+    return [*others, f"{table}={json.dumps(joined)}", *rest] if deepest > 1 else arguments
