@@ -16,9 +16,12 @@ from unirex.files import SUMS
 from unirex.methods import method_names, method_settings, resolve
 from unirex.select import top_k
 
-TRAINING = {"epochs": 8, "learning_rate": 4e-3, "batch_size": 16, "patience": 8}
-SLOWLY = TRAINING | {"epochs": 30, "learning_rate": 1e-3, "patience": 30}
-PACE = {  # gates that are drawn learn slowly, and close for good if few tokens are asked for too early
+TRAINING = {"epochs": 8, "learning_rate": 6e-3, "batch_size": 32, "patience": 8}
+LIKE_THE_CLASSIFIER = TRAINING | {"learning_rate": 4e-3, "batch_size": 16}
+SLOWLY = {"epochs": 30, "learning_rate": 1e-3, "batch_size": 16, "patience": 30}
+PACE = {
+    "aa-f": {"training": LIKE_THE_CLASSIFIER},
+    # Gates that are drawn learn slowly, and close for good if few tokens are asked for too early.
     "hard-kuma": {"training": SLOWLY},
 }
 UNIREX, ORIGINAL = {"variant": "unirex"}, {"variant": "original"}
