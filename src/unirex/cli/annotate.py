@@ -12,7 +12,7 @@ from jsonargparse import ArgumentParser, Namespace
 
 from unirex.annotate.definition import BUDGET, LEASE, Definition, Order, Start
 from unirex.cli import annotate_results as results
-from unirex.cli import inputs
+from unirex.cli import inputs, shared
 from unirex.cli.command import Command, sub_commands
 from unirex.data.load import DATASETS, load_records
 from unirex.data.validate import file_kind
@@ -46,10 +46,10 @@ def _annotate_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     add("--title", type=str, help="of the page (default: the name of the data)")
     add("--split", type=str, default="all", help="train, dev, test or all")
     add("--number", type=int, help="how many texts, from the first on")
-    inputs.dataset_options(parser)
-    inputs.server_options(parser, key=f"of the owner; better in {KEY}, as others see options")
+    shared.dataset_options(parser)
+    shared.server_options(parser, key=f"of the owner; better in {KEY}, as others see options")
     add("--url", type=str, help="address that people use, if a proxy stands in front; needs a key")
-    inputs.threads_option(parser)
+    shared.threads_option(parser)
 
 
 def _annotate(options: Namespace) -> int:
@@ -82,7 +82,7 @@ def _created(out: Path, options: Namespace) -> Project:
         )
     if options.people < 1:
         raise UserError(f"--people {options.people}: give how many, at least 1.")
-    inputs.use_threads(options.threads)
+    shared.use_threads(options.threads)
     _check_early(options)
     placed = _texts(options)
     examples = [example for _, example in placed]

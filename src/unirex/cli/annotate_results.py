@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from jsonargparse import ArgumentParser, Namespace
 
 from unirex.annotate.definition import HOLD_OUT
-from unirex.cli import inputs
+from unirex.cli import inputs, shared
 from unirex.errors import UserError
 from unirex.files import say
 
@@ -109,8 +109,8 @@ def retrain_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     add("--hold_out", type=float, default=HOLD_OUT, help="share of the gold both are measured on")
     add("--seed", type=int, default=0, help="of the choice of that gold")
     add("--data", type=str, help="that the run was trained on, if it does not say so itself")
-    inputs.recalled_options(parser)
-    inputs.threads_option(parser)
+    shared.recalled_options(parser)
+    shared.threads_option(parser)
 
 
 def retrain_run(options: Namespace) -> int:
@@ -119,7 +119,7 @@ def retrain_run(options: Namespace) -> int:
     from unirex.annotate.retrain import retrain
     from unirex.models.saved import check_saved
 
-    inputs.use_threads(options.threads)
+    shared.use_threads(options.threads)
     for name in ("run", "out"):
         if not options[name]:
             raise UserError(

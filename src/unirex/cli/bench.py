@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from jsonargparse import ArgumentParser, Namespace
 
 from unirex.bench import GROUPS
-from unirex.cli.inputs import threads_option, use_threads
+from unirex.cli.shared import threads_option, use_threads
 
 
 def options(parser: ArgumentParser, arguments: Sequence[str]) -> None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from jsonargparse import ArgumentParser, Namespace
 from rich.console import Console
 
-from unirex.cli import inputs
+from unirex.cli import inputs, shared
 from unirex.cli.command import Command, sub_commands
 from unirex.data.catalogue import catalogue, entry
 from unirex.data.example import Example, Splits
@@ -39,7 +39,7 @@ PLACED = re.compile(r"(.*?(?::\d+|(?:row|item|task|example|post) \S+)): ")  # wh
 def _source_options(parser: ArgumentParser, arguments: Sequence[str], *, seed: int | None = 0) -> None:
     """What to read, and how."""
     parser.add_argument("source", type=str, help="a dataset name, a file or a folder")
-    inputs.reading_options(parser)
+    shared.reading_options(parser)
     parser.add_argument("--seed", type=int, default=seed, help="for what is drawn: splits, samples")
 
 
@@ -213,10 +213,10 @@ def _chosen(data: Splits, options: Namespace) -> Sequence[Example]:
 
 def _agreement_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     parser.add_argument("source", type=str, help="a dataset name, a file or a folder")
-    inputs.root_option(parser)
-    inputs.format_options(parser)
-    inputs.on_error_option(parser)
-    inputs.further_data_options(parser)
+    shared.root_option(parser)
+    shared.format_options(parser)
+    shared.on_error_option(parser)
+    shared.further_data_options(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -257,7 +257,7 @@ def _found_agreement(options: Namespace) -> dict[str, Agreement]:
         )
     if named:
         return dataset_agreement(load_dataset(options.source, root=options.root, **options.data_options))
-    settings = {name: options[name] for name in inputs.defaults_of(inputs.format_options)}
+    settings = {name: options[name] for name in shared.defaults_of(shared.format_options)}
     records = load_records(options.source, **settings, **options.data_options)
     return agreement_by_split((record.split, record.example) for record in records)
 
@@ -321,7 +321,7 @@ def _cache(options: Namespace) -> int:
 
 
 ACTIONS = {
-    "list": Command("List the datasets known by name.", lambda parser, _: inputs.root_option(parser), _list),
+    "list": Command("List the datasets known by name.", lambda parser, _: shared.root_option(parser), _list),
     "stats": Command("Show a dataset in numbers.", _stats_options, _stats),
     "check": Command("Find every mistake in a dataset.", _check_options, _check),
     "show": Command("Show examples with their gold rationales.", _show_options, _show),

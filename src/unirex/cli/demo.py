@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from jsonargparse import ArgumentParser, Namespace
 
-from unirex.cli.inputs import use_threads
+from unirex.cli.shared import use_threads
 
 
 def options(parser: ArgumentParser, arguments: Sequence[str]) -> None:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from jsonargparse import ArgumentParser, Namespace
 
 from unirex.cli.command import Command, sub_commands
-from unirex.cli.inputs import as_json, check_new, root_option
+from unirex.cli.inputs import as_json, check_new
+from unirex.cli.shared import root_option
 from unirex.errors import UserError
 from unirex.files import write_file
 

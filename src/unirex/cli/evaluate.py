@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from jsonargparse import ArgumentParser, Namespace
 
-from unirex.cli import inputs
+from unirex.cli import inputs, shared
 from unirex.config import EVALUATION_BATCH_SIZE, RANDOM_DRAWS, read_settings
 from unirex.data.load import DATASETS
 from unirex.data.validate import distinct_labels
@@ -26,21 +26,21 @@ if TYPE_CHECKING:
 def options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     """What to evaluate, on which data and how."""
     add = parser.add_argument
-    inputs.system_options(parser)
+    shared.system_options(parser)
     add("--from_records", type=str, help="no system: compute the metrics of these records again")
     add("--predictions", type=str, help="no system: score what another tool said, ERASER or simple JSONL")
     _prediction_options(parser)
     add("--data", type=str, help="a dataset name, a file or a folder")
-    inputs.recalled_options(parser)
-    inputs.preset_option(parser)
+    shared.recalled_options(parser)
+    shared.preset_option(parser)
     add("--split", type=str, default="test", help="train, dev, test, or all: every row, read as a stream")
     _measuring_options(parser)
     add("--batch_size", type=int, default=EVALUATION_BATCH_SIZE, help="texts at once")
     add("--records", type=str, nargs="+", default=["jsonl", "parquet"], help="formats of the records")
     add("--out", type=str, help="folder for records and metrics (default: in the run)")
-    inputs.engine_options(parser)
+    shared.engine_options(parser)
     add("--html", type=str, help="write a page: a verdict in words, the table, all texts, figures")
-    inputs.threads_option(parser)
+    shared.threads_option(parser)
 
 
 def _prediction_options(parser: ArgumentParser) -> None:
@@ -55,9 +55,9 @@ def _measuring_options(parser: ArgumentParser) -> None:
     """Options that only the evaluation of a system needs."""
     add = parser.add_argument
     add("--number", type=int, help="how many, from the first on; of sorted data that is no fair part")
-    inputs.extractor_options(parser)
+    shared.extractor_options(parser)
     add("--dial", type=float, nargs="+", help="positions of the dial (see explain); several: their curve")
-    inputs.blend_option(parser)
+    shared.blend_option(parser)
     add("--budgets", type=list[float], help="other budgets than the system's own, in per cent")
     add("--removal", type=str, help="attention_mask, delete, mask_token, pad_token or previous_token")
     add(
@@ -74,7 +74,7 @@ def _measuring_options(parser: ArgumentParser) -> None:
 def run(options: Namespace) -> int:
     """Evaluate what is named: a system or classifier, records, or predictions."""
     if inputs.staff_of(options) is None:
-        inputs.use_threads(options.threads)
+        shared.use_threads(options.threads)
     evaluators = {
         "run": _evaluate_system,
         "model": _evaluate_system,
@@ -102,10 +102,10 @@ def run(options: Namespace) -> int:
 
 def _check_used(options: Namespace, source: str) -> None:
     """Refuse options that would do nothing for this source."""
-    of_systems = inputs.given_options(options, inputs.system_options)
-    of_systems |= inputs.given_options(options, _measuring_options)
-    of_systems |= inputs.given_options(options, inputs.engine_options)
-    of_predictions = inputs.given_options(options, _prediction_options)
+    of_systems = shared.given_options(options, shared.system_options)
+    of_systems |= shared.given_options(options, _measuring_options)
+    of_systems |= shared.given_options(options, shared.engine_options)
+    of_predictions = shared.given_options(options, _prediction_options)
     if source in ("run", "model"):
         unused, owner = of_predictions, "--predictions"
     else:

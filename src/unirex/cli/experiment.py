@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from jsonargparse import ArgumentParser, Namespace
 
-from unirex.cli import experiment_tune, inputs
+from unirex.cli import experiment_tune, shared
 from unirex.cli.command import Command, sub_commands
 from unirex.errors import UserError
 from unirex.files import duration, write_file
@@ -54,7 +54,7 @@ def _choosing_options(parser: ArgumentParser) -> None:
     add("--preset", type=str, nargs="+", help="run every row under these: default, parity")
     add("--split", type=str, default="test", help="to measure on")
     add("--settings", type=dict[str, Any], default={}, help="of every training, as --settings.encoder bert")
-    inputs.reading_options(parser)
+    shared.reading_options(parser)
 
 
 def _study(options: Namespace) -> Study:
@@ -63,7 +63,7 @@ def _study(options: Namespace) -> Study:
     from unirex.experiments.study import load_study, make_study
 
     if _is_study(options.experiment):
-        for name in inputs.given_options(options, _choosing_options):
+        for name in shared.given_options(options, _choosing_options):
             said = "the study there is as it was begun; give the name of the experiment to change it."
             raise UserError(f"--{name}: {options.experiment}: {said}")
         return load_study(Path(options.experiment))
@@ -71,7 +71,7 @@ def _study(options: Namespace) -> Study:
         options.experiment,
         scale=options.scale,
         data=options.data,
-        options=inputs.load_options(options),
+        options=shared.load_options(options),
         settings=nested(options.settings),
         seeds=options.seeds,
         rows=options.rows,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from jsonargparse import ArgumentParser, Namespace
 
-from unirex.cli import inputs
+from unirex.cli import shared
 from unirex.config import DEFAULT_PRESET
 from unirex.errors import UserError
 
@@ -25,7 +25,7 @@ def options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     add = parser.add_argument
     add("--method", type=str, default="slm-fpo", help="what every trial trains")
     add("--data", type=str, help="a dataset name, a file or a folder; measured on its dev split")
-    inputs.reading_options(parser)
+    shared.reading_options(parser)
     add("--out", type=str, help="folder of the search; cells are kept in `cells` beside it")
     add("--trials", type=int, default=40, help="how many there are in the end")
     add("--search", type=str, help="YAML file: settings with their choices or ranges (default: the paper's)")
@@ -58,7 +58,7 @@ def run(options: Namespace) -> int:
                 options.data,
                 out=options.out,
                 settings=nested(options.settings),
-                options=inputs.load_options(options),
+                options=shared.load_options(options),
                 **{name: options[name] for name in (*same, "seed")},
                 **who,
             )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 from jsonargparse import ArgumentParser, Namespace
 from rich.console import Console
 
-from unirex.cli import inputs
+from unirex.cli import inputs, shared
 from unirex.config import check_budget
 from unirex.errors import UserError
 from unirex.explanation import check_names
@@ -33,7 +33,7 @@ TARGETS = ("html", "label_studio", "out")  # options that name a file to write
 def options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     """What to explain, how and where to put it."""
     add = parser.add_argument
-    inputs.system_options(parser)
+    shared.system_options(parser)
     add("--pair", action="store_true", help="of --model: two texts belong together")
     add("texts", type=str, nargs="*", help="texts to explain; for pairs, two for each")
     add(
@@ -42,9 +42,9 @@ def options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
         help="a file of texts: JSONL, CSV, TSV, Parquet, or one a line (.txt); - is a pipe",
     )
     add("--data", type=str, help="examples of a dataset: a name, a file or a folder")
-    inputs.example_options(parser)
+    shared.example_options(parser)
     add("--choices", type=list[str], help='answers to choose from: \'["sea", "sky"]\'')
-    inputs.rationale_options(parser)
+    shared.rationale_options(parser)
     add("--unit", type=str, help="what the rationale is made of: word (default), token or sentence")
     add(
         "--for",
@@ -57,9 +57,9 @@ def options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     add("--html", type=str, help="write a page")
     add("--label_studio", type=str, help="write tasks for Label Studio, to be corrected there")
     add("--out", type=str, help="write JSONL; with --engine the folder or address of the parts")
-    inputs.engine_options(parser)
+    shared.engine_options(parser)
     add("--parts", type=str, help="of --engine: jsonl (default) or parquet")
-    inputs.threads_option(parser)
+    shared.threads_option(parser)
 
 
 def run(options: Namespace) -> int:
@@ -67,7 +67,7 @@ def run(options: Namespace) -> int:
     staff = inputs.staff_of(options)
     if staff is not None:
         return _run_corpus(options, staff)
-    inputs.use_threads(options.threads)
+    shared.use_threads(options.threads)
     _name_model(options)
     _check(options)
     if options.file or options.data:
@@ -211,7 +211,7 @@ def _check(options: Namespace) -> None:
     if options.number is not None and options.number < 1:
         raise UserError(f"--number {options.number}: must be at least 1.")
     if not options.data:
-        for name in inputs.given_options(options, inputs.example_options):
+        for name in shared.given_options(options, shared.example_options):
             if not (options.file and name in FILE_OPTIONS):
                 what = "--file" if options.file else "texts"
                 raise UserError(f"--{name} is for --data; it has no effect on {what}.")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from jsonargparse import ArgumentParser, Namespace
 from rich.console import Console
 
-from unirex.cli import inputs
+from unirex.cli import inputs, shared
 from unirex.config import MIN_COUNT, PHRASE_LENGTH, TOP
 from unirex.data.rows import estimate_row_count
 from unirex.errors import UserError
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     """What is counted, and what is shown of it."""
     add = parser.add_argument
-    inputs.system_options(parser, run="folder of a system or classifier, or a file that explain --out wrote")
+    shared.system_options(parser, run="folder of a system or classifier, or a file that explain --out wrote")
     _explaining_options(parser)
     add("--top", type=int, default=TOP, help="rows of a table, at most")
     add("--min_count", type=int, default=MIN_COUNT, help="rows with smaller counts are left out")
@@ -30,20 +30,20 @@ def options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     add("--json", action="store_true", help="print JSON")
     add("--html", type=str, help="write a page")
     add("--title", type=str, default="What carries each label", help="of the page")
-    inputs.threads_option(parser)
+    shared.threads_option(parser)
 
 
 def _explaining_options(parser: ArgumentParser) -> None:
     """Options for a system that explains texts now; explanations from a file have them behind them."""
     add = parser.add_argument
     add("--data", type=str, help="texts to explain: the name of a dataset, a file or a folder")
-    inputs.example_options(parser)
-    inputs.rationale_options(parser)
+    shared.example_options(parser)
+    shared.rationale_options(parser)
 
 
 def run(options: Namespace) -> int:
     """Count the words of many explanations; print or write the tables."""
-    inputs.use_threads(options.threads)
+    shared.use_threads(options.threads)
     _check(options)
     from unirex.overview import summarise
 
@@ -75,8 +75,8 @@ def _check(options: Namespace) -> None:
     if options.run is not None and options.model is not None:
         raise UserError(f"{options.run}: --model names the model already; leave out one of them.")
     if _saved(options):
-        given = inputs.given_options(options, inputs.system_options)
-        given |= inputs.given_options(options, _explaining_options)
+        given = shared.given_options(options, shared.system_options)
+        given |= shared.given_options(options, _explaining_options)
         for name in given.keys() - {"run"}:
             raise UserError(f"--{name} is for a system; {options.run} has explanations already.")
     elif options.run is not None and Path(options.run).suffix == ".jsonl" and not Path(options.run).exists():

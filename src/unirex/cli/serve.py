@@ -9,15 +9,8 @@ from typing import TYPE_CHECKING
 
 from jsonargparse import ArgumentParser, Namespace
 
-from unirex.cli.inputs import (
-    example_options,
-    first_examples,
-    recall_reading,
-    selected_examples,
-    server_options,
-    threads_option,
-    use_threads,
-)
+from unirex.cli.inputs import first_examples, recall_reading, selected_examples
+from unirex.cli.shared import example_options, server_options, threads_option, use_threads
 from unirex.errors import UserError
 from unirex.files import say
 from unirex.models.saved import check_saved

@@ -8,7 +8,7 @@ from typing import get_args
 
 from jsonargparse import ArgumentParser, Namespace
 
-from unirex.cli import inputs, study_serve
+from unirex.cli import inputs, shared, study_serve
 from unirex.cli.command import Command, sub_commands
 from unirex.errors import UserError
 from unirex.files import write_file
@@ -39,19 +39,19 @@ def _create_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     add("--data", type=str, help="predict and explain its texts now; without, saved evaluations are used")
     add("--split", type=str, default="test", help="of --data")
     # Not all of `dataset_options`: --annotators are the people of the study here.
-    inputs.root_option(parser)
-    inputs.format_options(parser)
-    inputs.on_error_option(parser)
-    inputs.further_data_options(parser)
+    shared.root_option(parser)
+    shared.format_options(parser)
+    shared.on_error_option(parser)
+    shared.further_data_options(parser)
     add("--data_seed", type=int, default=0, help="for splits and samples that are drawn")
-    inputs.threads_option(parser)
+    shared.threads_option(parser)
 
 
 def _create(options: Namespace) -> int:
     """Make a study and print the codes to join with."""
     from unirex.user_study.create import create_study
 
-    inputs.use_threads(options.threads)
+    shared.use_threads(options.threads)
     folder = Path(options.folder)
     inputs.check_new(folder)
     examples = None

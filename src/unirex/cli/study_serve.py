@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from jsonargparse import ArgumentParser, Namespace
 
-from unirex.cli.inputs import server_options
+from unirex.cli.shared import server_options
 from unirex.files import say
 from unirex.serve import check_installed
 from unirex.serve.settings import KEY, Settings, is_loopback

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 from jsonargparse import ArgumentParser, Namespace
 
-from unirex.cli import inputs
+from unirex.cli import inputs, shared
 from unirex.config import Config, check_keys, flat, merge, plain, read_settings
 from unirex.errors import UserError
 from unirex.files import duration
@@ -62,7 +62,7 @@ def run(options: Namespace) -> int:
     from unirex.methods import fit
     from unirex.training.processes import is_first_process
 
-    inputs.use_threads(options.threads)
+    shared.use_threads(options.threads)
     for name, example in (("data", "reviews.jsonl"), ("out", "runs/mine")):
         if not options[name]:
             raise UserError(f"train needs --{name}, as in --{name} {example}")
@@ -117,8 +117,8 @@ def _evaluation_command(options: Namespace, data: Splits) -> str:
     test = data.get("test", ())
     labelled = bool(test) and all(example.label is not None for example in test)
     run = f"./{options.out}" if options.out.startswith("-") else options.out
-    words = ["unirex", "evaluate", run, *inputs.typed_option("data", options.data)]
-    words += inputs.given_preset(options)
+    words = ["unirex", "evaluate", run, *shared.typed_option("data", options.data)]
+    words += shared.given_preset(options)
     return shlex.join(words if labelled else [*words, "--split", "dev"])
 
 
@@ -126,9 +126,9 @@ def _run_options(parser: ArgumentParser) -> None:
     """Options beside the settings of the system."""
     add = parser.add_argument
     add("--method", default=METHOD, help=f"one of {', '.join(method_names())}")
-    inputs.preset_option(parser)
+    shared.preset_option(parser)
     add("--data", type=str, help="a dataset name, a file or a folder")
-    inputs.dataset_options(parser)
+    shared.dataset_options(parser)
     add("--out", type=str, help="folder for the run; must be new")
     add("--resume", action="store_true", help="go on with the run in --out")
     add("--force", action="store_true", help="train anew what is there, stages included; replaces --out")
@@ -136,7 +136,7 @@ def _run_options(parser: ArgumentParser) -> None:
         "--stages", type=str, help="folder for the stages of fresh and l2e, to share them (default: in --out)"
     )
     add("--summary", type=int, default=SUMMARY, help="dev texts measured at the end; 0: none")
-    inputs.threads_option(parser)
+    shared.threads_option(parser)
 
 
 def _checked_file(path: str | None) -> dict[str, Any]:
@@ -145,7 +145,7 @@ def _checked_file(path: str | None) -> dict[str, Any]:
         return {}
     settings = read_settings(path)
     try:
-        check_keys(settings, plain(Config()) | dict.fromkeys(inputs.defaults_of(_run_options)))
+        check_keys(settings, plain(Config()) | dict.fromkeys(shared.defaults_of(_run_options)))
     except UserError as error:
         raise UserError(f"{path}: {error}") from error
     return settings
