@@ -121,6 +121,32 @@ def test_other_processes_run_the_part_of_an_epoch_again(learner, tmp_path, monke
         assert (tmp_path / "whole/metrics.csv").read_text() == (out / "metrics.csv").read_text()
 
 
+def test_an_epoch_that_was_killed_before_its_checkpoint_leaves_no_weights_behind(
+    learner, tmp_path, monkeypatch
+):
+    """Other processes may do worse in it: then the best are those of the epoch before."""
+    saved, ended = training_epochs.Epochs._checkpoint, training_epochs.Epochs.on_train_epoch_end
+
+    def killed(epochs, trainer, name):
+        if trainer.current_epoch:
+            raise KeyboardInterrupt
+        saved(epochs, trainer, name)
+
+    def worse(epochs, *arguments):
+        epochs.best = 1000.0
+        ended(epochs, *arguments)
+
+    out, tried = tmp_path / "run", settings(learner, epochs=2)
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(training_epochs.Epochs, "_checkpoint", killed)
+        unirex.fit("vanilla", DATA, out=out, **tried)
+    first, second = (load_state(out / training_epochs.BEST.format(number)) for number in (1, 2))
+    assert not same_weights(first, second)
+    monkeypatch.setattr(training_epochs.Epochs, "on_train_epoch_end", worse)
+    unirex.fit("vanilla", DATA, out=out, resume=True, **tried)
+    assert same_weights(first, weights(out))
+
+
 @pytest.mark.parametrize(
     ("ended", "part", "chosen"),
     [

@@ -23,7 +23,8 @@ from unirex.training.checkpoints import load_plain, load_state, save_state
 from unirex.training.divergence import is_finite
 from unirex.training.sharding import make_whole, whole_state
 
-LAST, BEST = "checkpoints/last.safetensors", "checkpoints/best.safetensors"
+LAST = "checkpoints/last.safetensors"
+BEST = "checkpoints/best-{}.safetensors"  # by the number of its epoch, which the last checkpoint names
 INSIDE = "checkpoints/inside.safetensors"  # of the epoch that runs, beside the end of the one before
 MONITOR = "dev"
 TERMS = "terms"  # what a training step returns beside the loss: the terms of `metrics.csv` by name
@@ -145,12 +146,12 @@ class Epochs(Callback):
         weights = whole_state(self.model.state_dict()) if improved else None  # in all processes together
         if trainer.is_global_zero:
             if weights is not None:
-                save_state(self.folder / BEST, weights)
+                save_state(self.folder / BEST.format(self.kept), weights)
             write_file(self.folder / "metrics.csv", as_csv(self.rows))
         self.stopped = trainer.should_stop
         self._checkpoint(trainer, LAST)
         if trainer.is_global_zero:
-            (self.folder / INSIDE).unlink(missing_ok=True)
+            self._remove_older()
 
     def finish(self, trainer: pl.Trainer) -> None:
         """Load the best weights in every process, and wait until all have them."""
@@ -160,7 +161,14 @@ class Epochs(Callback):
     def load_best(self) -> None:
         """Give the model the weights of the epoch that is kept."""
         make_whole(self.model)
-        self.model.load_state_dict(load_state(self.folder / BEST))
+        self.model.load_state_dict(load_state(self.folder / BEST.format(self.kept)))
+
+    def _remove_older(self) -> None:
+        """Remove what the last checkpoint has made useless: only now, as a kill may come at any moment."""
+        (self.folder / INSIDE).unlink(missing_ok=True)
+        for path in self.folder.glob(BEST.format("*")):
+            if path != self.folder / BEST.format(self.kept):
+                path.unlink()
 
     def _checkpoint(self, trainer: pl.Trainer, name: str) -> None:
         trainer.save_checkpoint(self.folder / name)
