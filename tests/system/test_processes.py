@@ -24,7 +24,7 @@ DATA = planted((48, 8, 4))
 
 def settings(learner, **training):
     hardware = {"devices": 2, "accelerator": "cpu", "strategy": "spawn"}
-    wanted = {"epochs": 12, "patience": 12, "batch_size": 8, **hardware, **training}
+    wanted = {"epochs": 6, "patience": 6, "batch_size": 8, **hardware, **training}
     return {"encoder": str(learner), "pooling": "mean", "training": wanted, "progress": False}
 
 
@@ -51,7 +51,7 @@ def test_a_killed_process_ends_all_and_one_alone_completes_the_run(learner, tmp_
     alone = settings(learner, devices=1, strategy="auto")
     system = unirex.fit("vanilla", DATA, out=run, resume=True, **alone)
     assert system.explain("a good film").label in ("neg", "pos")
-    assert len((run / "metrics.csv").read_text().splitlines()) == 1 + 12
+    assert len((run / "metrics.csv").read_text().splitlines()) == 1 + 6
 
 
 def test_a_process_lost_while_the_others_wait_for_it_at_the_end_is_said(learner, monkeypatch):
