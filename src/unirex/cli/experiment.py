@@ -54,6 +54,7 @@ def _choosing_options(parser: ArgumentParser) -> None:
     add("--preset", type=str, nargs="+", help="run every row under these: default, parity")
     add("--split", type=str, default="test", help="to measure on")
     add("--settings", type=dict[str, Any], default={}, help="of every training, as --settings.encoder bert")
+    add("--measure", type=dict[str, Any], default={}, help="of every measurement, as --measure.number 500")
     shared.reading_options(parser)
 
 
@@ -73,6 +74,7 @@ def _study(options: Namespace) -> Study:
         data=options.data,
         options=shared.load_options(options),
         settings=nested(options.settings),
+        measure=nested(options.measure),
         seeds=options.seeds,
         rows=options.rows,
         presets=options.preset,

@@ -37,6 +37,7 @@ MEASURING = (  # options of a measurement: `number` of texts, and those of `eval
     "target",
     "batch_size",
 )
+LEAST = {"number": 1, "draws": 0, "batch_size": 1}  # of those that are whole numbers
 DONE, FAILED, LOG = "done.json", "failure.json", "log.txt"
 DATASETS_KEPT = 4  # read datasets that a process keeps
 
@@ -183,6 +184,10 @@ def _check_measuring(options: Mapping[str, Any]) -> None:
     for option in options:
         if option not in MEASURING:
             raise unknown("option of measure", option, MEASURING)
+    for option, least in LEAST.items():
+        value = options.get(option)
+        if value is not None and (type(value) is not int or value < least):
+            raise UserError(f"measure: {option} {value}: give a whole number, at least {least}.")
     extractor = options.get("extractor")
     if extractor is not None and extractor_name(str(extractor)) not in EXTRACTORS:
         raise unknown("extractor", extractor, EXTRACTORS)

@@ -179,6 +179,7 @@ def make_study(
     data: Sequence[str] | None = None,
     options: Mapping[str, Any] | None = None,
     settings: Mapping[str, Any] | None = None,
+    measure: Mapping[str, Any] | None = None,
     seeds: Sequence[int] | None = None,
     rows: Sequence[str] | None = None,
     presets: Sequence[str] | None = None,
@@ -192,6 +193,7 @@ def make_study(
         data: names, files or folders, instead of the experiment's datasets.
         options: how data is read: keyword arguments of `load_dataset`, such as `root`.
         settings: of every training, over all others.
+        measure: of every measurement, over the experiment's: options of `evaluate`, such as `number`.
         seeds: instead of the experiment's.
         rows: names of the rows to run; all if not given.
         presets: of settings, each of which every row is run under: `["default", "parity"]` shows what the
@@ -208,6 +210,7 @@ def make_study(
     definition = replace(
         definition,
         settings=merge(definition.settings, settings or {}),
+        measure=merge(definition.measure, measure or {}),
         seeds=tuple(dict.fromkeys(definition.seeds if seeds is None else seeds)),
         data=tuple(dict.fromkeys(definition.data if data is None else data)),
         presets=tuple(dict.fromkeys(definition.presets if presets is None else presets)),
