@@ -18,6 +18,7 @@ LIBRARY = files(__package__) / "library"
 SCALES = "scales"  # the file of the library that every experiment's scales are merged with
 # Of a report.
 PARTS = ("table", "gains", "composite", "desiderata", "auprc-lines", "cost", "intervals", "examples")
+WEIGHT = ("objectives.", ".weight")  # begin and end of the name of a weight
 MEASURE = "measure."  # begins the names of what varies in the measurement, not in the training
 
 Settings = Mapping[str, Any]
@@ -78,7 +79,8 @@ class Variant:
     @property
     def name(self) -> str:
         """The row's name, with the point and the preset if there are several."""
-        values = [f"{setting.rpartition('.')[2]} {value}" for setting, value in self.point.items()]
+        names = short_names(list(self.point))
+        values = [f"{names[setting]} {value}" for setting, value in self.point.items()]
         point = f" ({', '.join(values)})" if values else ""
         return f"{self.row.name}{point}{'' if self.preset == DEFAULT_PRESET else f' [{self.preset}]'}"
 
@@ -264,3 +266,19 @@ def nested(settings: Settings) -> dict[str, Any]:
             part = {table: part}
         found = merge(found, part)
     return found
+
+
+def short_names(names: Sequence[str]) -> dict[str, str]:
+    """Names of settings as a table shows them.
+
+    >>> short_names(["objectives.sufficiency.weight", "measure.dial"])
+    {'objectives.sufficiency.weight': 'sufficiency', 'measure.dial': 'dial'}
+    """
+    begin, end = WEIGHT
+    short = {
+        name: name.removeprefix(begin).removesuffix(end)
+        if name.startswith(begin) and name.endswith(end)
+        else name.rpartition(".")[2]
+        for name in names
+    }
+    return {name: said if list(short.values()).count(said) == 1 else name for name, said in short.items()}

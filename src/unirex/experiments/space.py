@@ -18,7 +18,6 @@ from unirex.experiments.definition import LIBRARY, MEASURE, Settings, nested
 DEFAULT = "search/default.yaml"  # in the library
 RANGE = ("low", "high", "log", "step")  # keys of a range
 DIAL = f"{MEASURE}dial"
-WEIGHT = ("objectives.", ".weight")  # begin and end of the name of a weight
 Value = None | bool | int | float | str
 
 
@@ -169,19 +168,3 @@ def distributions(space: Space) -> dict[str, Any]:
         else:
             found[name] = made.FloatDistribution(part.low, part.high, log=part.log, step=part.step)
     return found
-
-
-def short_names(names: Sequence[str]) -> dict[str, str]:
-    """Names of settings as a table shows them.
-
-    >>> short_names(["objectives.sufficiency.weight", "measure.dial"])
-    {'objectives.sufficiency.weight': 'sufficiency', 'measure.dial': 'dial'}
-    """
-    begin, end = WEIGHT
-    short = {
-        name: name.removeprefix(begin).removesuffix(end)
-        if name.startswith(begin) and name.endswith(end)
-        else name.rpartition(".")[2]
-        for name in names
-    }
-    return {name: said if list(short.values()).count(said) == 1 else name for name, said in short.items()}

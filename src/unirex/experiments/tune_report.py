@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from unirex.comparison.tables import gain_cell, metric_head, value_cell
+from unirex.experiments.definition import short_names
 from unirex.experiments.rounds import FEWEST
 from unirex.experiments.search import SHORT
-from unirex.experiments.space import Choice, Range, short_names
+from unirex.experiments.space import Choice, Range
 from unirex.experiments.tuning import Trial, Tuning
 from unirex.files import write_file
 from unirex.metrics.registry import metric
