@@ -92,7 +92,10 @@ def test_the_report_says_what_was_chosen_and_how_to_train_it(tuned, capsys):
 
 def test_an_interrupted_search_goes_on_to_the_same_trials(tuned, place, monkeypatch):
     """What was asked for is picked up again, also if the journal was being written when the process died."""
-    assert main(command(place, "whole", "--trials", "6")) == 0
+    space = place / "six.yaml"
+    space.write_text(f"{WEIGHT}: [0.5, 1.0]\n{DIAL}: [0.2, 0.5, 0.8]\n", "utf-8")
+    options = ("--trials", "6", "--search", str(space))
+    assert main(command(place, "whole", *options)) == 0
     run = rounds.run_cells
 
     def interrupted(cells, store, **options):
@@ -100,15 +103,17 @@ def test_an_interrupted_search_goes_on_to_the_same_trials(tuned, place, monkeypa
         raise KeyboardInterrupt
 
     monkeypatch.setattr(rounds, "run_cells", interrupted)
-    assert main(command(place, "halves", "--trials", "6")) == 130
+    assert main(command(place, "halves", *options)) == 130
     assert [trial.state for trial in load_tuning(place / "halves").trials] == ["running"] * 4
     monkeypatch.setattr(rounds, "run_cells", run)
     journal = place / "halves" / JOURNAL
     with journal.open("ab") as file:
         file.write(b'{"op_code": 6, "wor')
     Path(f"{journal}.lock").touch()
-    assert main(command(place, "halves", "--trials", "6")) == 0
-    assert load_tuning(place / "halves").trials == load_tuning(place / "whole").trials
+    assert main(command(place, "halves", *options)) == 0
+    trials = load_tuning(place / "whole").trials
+    assert load_tuning(place / "halves").trials == trials
+    assert len({tuple(trial.point.items()) for trial in trials}) == 6  # every point once
 
 
 def test_another_search_in_the_folder_is_refused(tuned, place, capsys):
@@ -179,7 +184,7 @@ def test_a_shared_storage(place, tmp_path, numbers):
     url = f"sqlite:///{tmp_path / 'trials.db'}"
     first = searched(place, tmp_path / "here", trials=2, storage=url)
     both = searched(place, tmp_path / "there", trials=5, storage=url)
-    assert both.trials[:2] == first.trials and len(both.trials) == 5
+    assert both.trials[:2] == first.trials and len(both.trials) == 4  # points there are
     with pytest.raises(UserError, match="no storage of trials"):
         searched(place, tmp_path / "nowhere", storage="sqlite:////no/such/folder/trials.db")
 

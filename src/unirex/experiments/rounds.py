@@ -1,7 +1,7 @@
 """The rounds of a search: trials asked of Optuna, trained and measured as cells, and told.
 
 What is asked depends on the trials before the round, the seed and the number of the trial alone, so that
-neither the number of workers nor an interruption changes it.
+neither the number of workers nor an interruption changes it. No point of a space of choices is tried twice.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from unirex.experiments.engine import run_cells
 from unirex.experiments.needs import with_needs
 from unirex.experiments.passes import work_of
 from unirex.experiments.search import Search
-from unirex.experiments.space import distributions, points_in
+from unirex.experiments.space import distributions, points_in, points_of
 from unirex.experiments.study import Measured, Study, store_of
 from unirex.experiments.tuning import State, Trial, Tuning
 from unirex.metrics.registry import metric
@@ -85,12 +85,9 @@ class Rounds:
         whole = [trial for trial in self._trials() if self._is_whole(trial)]
         running = [trial for trial in whole if not trial.state.is_finished()]
         batch = [trial for trial in running if self._is_ours(trial)]
-        most = (
-            min(trials, points_in(self.search.space) or trials) if self.search.sampler == "grid" else trials
-        )
         begun = (len(whole) - len(batch)) % ROUND  # trials of this round that are told already
         room = max(ROUND - begun - len(batch), 0 if batch else 1)
-        return batch + [self._ask() for _ in range(min(room, most - len(whole)))]
+        return batch + [self._ask() for _ in range(min(room, trials - len(whole)))]
 
     def _trials(self) -> list[Any]:
         return self.study.get_trials(deepcopy=False)
@@ -105,10 +102,23 @@ class Rounds:
     def _ask(self) -> Any:
         number = len(self._trials())
         self.study.sampler = self._sampler(number)
+        if self.search.sampler != "grid" and points_in(self.search.space) is not None:
+            self.study.enqueue_trial(self._untried(number))
         trial = self.study.ask(self.distributions)
         if self.store.url is not None:
             trial.set_user_attr(OWNER, self.store.owner)
         return self._trials()[trial.number]
+
+    def _untried(self, number: int) -> dict[str, Any]:
+        """What the sampler would try, or any other point if that was tried: samplers repeat what was good."""
+        tried = [self._point(trial) for trial in self._trials() if self._is_whole(trial)]
+        aside = self.optuna.create_study(directions=self.study.directions, sampler=self._sampler(number))
+        aside.add_trials(self._trials())
+        wanted = dict(aside.ask(self.distributions).params)
+        if wanted not in tried:
+            return wanted
+        others = [point for point in points_of(self.search.space) if point not in tried]
+        return random.Random(f"{self.search.seed} {number} another").choice(others or [wanted])
 
     def _sampler(self, number: int) -> Any:
         """The sampler of one trial: its seed is the search's and the trial's, and it has no other memory."""

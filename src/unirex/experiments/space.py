@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from itertools import product
 from math import prod
 from typing import Any
 
@@ -150,6 +151,12 @@ def points_in(space: Space) -> int | None:
     """How many points a space of choices has; None if there is a range in it."""
     parts = list(space.values())
     return prod(len(part.values) for part in parts if isinstance(part, Choice)) if _finite(parts) else None
+
+
+def points_of(space: Space) -> Iterator[dict[str, Value]]:
+    """All points of a space of choices."""
+    for values in product(*(part.ends for part in space.values())):
+        yield dict(zip(space, values, strict=True))
 
 
 def _finite(parts: Sequence[Choice | Range]) -> bool:

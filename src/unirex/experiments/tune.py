@@ -49,7 +49,8 @@ def tune(
         method: a name from `unirex list methods`.
         data: a name, a file or a folder; trained on its train split and measured on dev, never on test.
         out: the folder of the search; its cells are in the folder `cells` beside, shared with studies.
-        trials: how many there are in the end, those that fail or are pruned included.
+        trials: how many there are in the end, those that fail or are pruned included; no point of a space of
+            choices is tried twice, so there may be fewer.
         scale: `paper`, `small` or `tiny`.
         search: a YAML file of settings with their choices or ranges; None: the weights of the paper.
         settings: of every trial, nested.
@@ -85,8 +86,11 @@ def tune(
     folder = Path(out)
     with new_folder(folder), locked(folder):
         rounds = Rounds(given, folder, _opened(given, folder, storage))
-        if shown:
-            _tell_size(given, trials)
+        points = points_in(given.space)
+        if points is not None and points < trials:
+            trials = points
+            if shown:
+                say(f"note: the search has {points} points; each is tried once.")
         while batch := rounds.next(trials):
             if shown:
                 numbers = ", ".join(str(trial.number) for trial in batch)
@@ -127,12 +131,6 @@ def _check(search: Search, trials: int) -> None:
     problems = checked(search.study(first))
     if problems:
         raise UserError(problems[0])
-
-
-def _tell_size(search: Search, trials: int) -> None:
-    points = points_in(search.space)
-    if points is not None and search.sampler != "grid" and points <= trials:
-        say(f"note: the search has {points} points; --sampler grid tries each of them once.")
 
 
 def _opened(search: Search, folder: Path, storage: str | None) -> Store:
