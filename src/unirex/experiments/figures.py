@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from math import isnan
+from math import isnan, nan
 from typing import TYPE_CHECKING, Any
 
 from unirex.comparison import Comparison
@@ -99,36 +99,39 @@ def _bars(panels: Mapping[str, Bars], series: Sequence[str]) -> Any:
 
 
 def auprc_lines(results: Results, comparison: Comparison, trained_on: str, measured_on: str) -> Figure | None:
-    """AUPRC over the one setting that varies, with a band of one standard deviation over seeds."""
+    """AUPRC over the one setting that varies; bands are over seeds, of a single one over texts."""
     if not results.varied:
         return None
     setting, key, of_gold = results.varied[0], "auprc", results.varied[0] == GOLD
-    by_row: dict[str, dict[float | None, list[float]]] = {}
+    of_texts = {method.name: estimate(method, key) for method in comparison.methods}
+    by_row: dict[str, dict[float | None, tuple[str, list[float]]]] = {}
     for number in results.finished:
         value = results.saved(number)["metrics"].get(key)
         if (number.trained_on, number.measured_on) == (trained_on, measured_on) and value is not None:
             point = {name: at for name, at in number.variant.point.items() if name != setting}
             points = by_row.setdefault(replace(number.variant, point=point).name, {})
-            points.setdefault(number.variant.point.get(setting), []).append(value)
+            name, values = points.setdefault(number.variant.point.get(setting), (number.variant.name, []))
+            values.append(metric(key).scale * value)
+    several = any(len(values) > 1 for points in by_row.values() for _, values in points.values())
     ticks = sorted({at for points in by_row.values() for at in points if at is not None})
     lines = []
-    for order, (name, points) in enumerate(by_row.items()):
-        numbers = []
+    for order, (row, points) in enumerate(by_row.items()):
+        numbers: list[Estimate] = []
         for at in ticks:
-            mean, std = mean_std(points.get(at) or points.get(None) or [float("nan")])  # None: constant
-            spread = 0.0 if isnan(std) else std  # of one seed, none is known
-            scale = metric(key).scale
-            numbers.append((scale * mean, scale * (mean - spread), scale * (mean + spread)))
-        lines.append(Series(name, numbers, order))
+            name, values = points.get(at) or points.get(None) or ("", [nan])  # None: the same at all points
+            mean, std = mean_std(values)
+            spread = 0.0 if isnan(std) else std
+            over_seeds = (mean, mean - spread, mean + spread)
+            numbers.append(over_seeds if several else of_texts.get(name, over_seeds))
+        lines.append(Series(row, numbers, order))
     across = "training texts with gold, %" if of_gold else setting
     panel = LinePanel("", across, header(key), list(map(str, ticks)), lines)
     against = "the per cent of training texts that keep their gold rationale" if of_gold else setting
-    several = any(len(values) > 1 for points in by_row.values() for values in points.values())
-    bands = "Bands: one standard deviation over seeds." if several else "One seed, so there are no bands."
+    bands = "one standard deviation over seeds" if several else "95 % intervals over texts, of one seed"
     return Figure(
         "auprc",
         "Plausibility by gold" if of_gold else f"Plausibility by {setting}",
-        f"AUPRC against {against}. {bands}",
+        f"AUPRC against {against}. Bands: {bands}.",
         lambda: plots.lines([panel], height=4.2),
     )
 
