@@ -90,17 +90,27 @@ def test_the_corpora_are_of_the_kinds_they_are_for(learner):
 
 
 @EVERY
-def test_every_metric_is_a_number_and_records_come_back(fitted, kind, method, tmp_path):
+def test_it_measures_and_explains(fitted, kind, method, tmp_path):
+    """All in one test, so that no two workers train the same system."""
     data, _ = KINDS[kind]
     system = fitted(kind, method)
     results = unirex.evaluate(system, data["test"], draws=2)
+    check_results(results, system, data, tmp_path)
+    explained = system.explain(list(data["test"]))
+    for example, told in zip(data["test"], explained, strict=True):
+        check_explanation(told, example, rationale_segments=data.info.rationale_segments)
+    check_alone(system, data["test"][:3], explained[:3], results.records[:3])
+
+
+def check_results(results, system, data, folder):
+    """Every metric is a number, and records come back from their files."""
     assert "accuracy" in results.metrics
     for row in results.rows.values():
         assert {"comprehensiveness", "sufficiency", "csd", "auprc", "token_f1"} < row.keys()
         assert all(math.isfinite(value) for value in row.values())
-    results.save(tmp_path)
+    results.save(folder)
     for ending in ("jsonl", "parquet"):
-        read = tuple(read_records(tmp_path / f"records.{ending}"))
+        read = tuple(read_records(folder / f"records.{ending}"))
         assert read == results.records
         assert Summary.of("ours", read, system.labels).metrics == results.metrics
     for record, example in zip(results.records, data["test"], strict=True):
@@ -125,13 +135,6 @@ def check_record(record, example):
 def gold_words(example):
     marked = zip(example.segments, example.rationale, strict=True)
     return " ".join(text[start:end] for text, spans in marked for start, end in spans).split()
-
-
-@EVERY
-def test_explanations_point_into_the_texts(fitted, kind, method):
-    data, _ = KINDS[kind]
-    for example, told in zip(data["test"], fitted(kind, method).explain(list(data["test"])), strict=True):
-        check_explanation(told, example, rationale_segments=data.info.rationale_segments)
 
 
 def check_explanation(told, example, *, rationale_segments=None):
@@ -164,10 +167,9 @@ def test_a_saved_system_explains_as_before(fitted, kind, tmp_path):
     assert unirex.load(tmp_path / "saved").explain(texts) == system.explain(texts)
 
 
-@EVERY
-def test_an_answer_does_not_depend_on_the_others_of_its_batch(fitted, kind, method):
-    system, texts = fitted(kind, method), list(KINDS[kind][0]["test"][:3])
-    for one, among_others in zip(map(system.explain, texts), system.explain(texts), strict=True):
+def check_alone(system, texts, explained, records):
+    """An answer does not depend on the others of its batch."""
+    for one, among_others in zip(map(system.explain, texts), explained, strict=True):
         assert one.probabilities == pytest.approx(among_others.probabilities, abs=1e-5)
         if one.label != among_others.label:  # only of two that are as good as equal
             assert one.probabilities[among_others.label] == pytest.approx(
@@ -179,7 +181,7 @@ def test_an_answer_does_not_depend_on_the_others_of_its_batch(fitted, kind, meth
             *([(token.score, token.selected) for token in told.tokens] for told in (one, among_others))
         )
     alone = unirex.evaluate(system, texts, batch_size=1, draws=0)
-    for one, other in zip(alone.records, unirex.evaluate(system, texts, draws=0).records, strict=True):
+    for one, other in zip(alone.records, records, strict=True):
         assert one.removed == pytest.approx(other.removed, abs=1e-5)
         assert one.kept == pytest.approx(other.kept, abs=1e-5)
 
