@@ -439,6 +439,7 @@ def test_mistakes_are_found_before_anything_is_trained(place, tmp_path, capsys):
         ("report: [tabel]", [], "report: unknown part 'tabel'; did you mean 'table'"),
         ("seeds: [a]", [], "seeds are whole numbers, not 'a'"),
         ("", ["--measure.number", "0"], "row A: measure: number 0: give a whole number, at least 1."),
+        ("measure: {budgets: 5}", [], "row A: measure: budgets 5: give a list"),
         ("measure: {drawz: 3}", [], "row A: unknown option of measure 'drawz'; did you mean 'draws'"),
         ("measure: {extractor: igg}", [], "row A: unknown extractor 'igg'"),
         ("", ["--split", "tset"], "row A: .* has no split 'tset'"),

@@ -78,10 +78,11 @@ def parse(arguments: Sequence[str]) -> Namespace:
     """The parsed arguments; a mistake in them is an error that names the option and what is expected."""
     parser = build_parser(arguments)
     try:
-        if arguments[:1] == ["explain"]:
-            texts_and_options = positionals_first(arguments[1:], called_parser(parser, arguments))
+        joined = joined_tables(arguments, called_parser(parser, arguments))
+        if joined[:1] == ["explain"]:
+            texts_and_options = positionals_first(joined[1:], called_parser(parser, arguments))
             return parser.parse_args(["explain", *texts_and_options])
-        return parser.parse_args(joined_tables(arguments, called_parser(parser, arguments)))
+        return parser.parse_args(joined)
     except argparse.ArgumentError as error:
         called = called_parser(parser, arguments)
         raise UserError(plain_message(error, called, arguments, known_options(arguments, parser))) from error

@@ -138,14 +138,14 @@ def positionals_first(arguments: Sequence[str], parser: ArgumentParser) -> list[
 
 
 def joined_tables(arguments: Sequence[str], parser: ArgumentParser) -> list[str]:
-    """The same arguments with `--settings.a.b 1 --settings.a.c 2` as one `--settings`.
+    """The same arguments with `--settings.a.b 1 --settings.a.c 2` as one `--settings.a`, where the last was.
 
-    jsonargparse keeps only the last of those that share a part. Tables without such parts stay as they are.
+    jsonargparse keeps only the last of those that share a part; what is one level deep it keeps.
 
     >>> parser = ArgumentParser()
     >>> _ = parser.add_argument("--settings", type=dict)
-    >>> joined_tables(["main", "--settings.a.b", "1", "--settings={c: x}", "--settings.a.c=2"], parser)
-    ['main', '--settings={"a": {"b": 1, "c": 2}, "c": "x"}']
+    >>> joined_tables(["--settings.a.b", "1", "--settings.d=x", "--settings.a.c=2", "main"], parser)
+    ['--settings.d=x', '--settings.a={"b": 1, "c": 2}', 'main']
     """
     for action in parser._actions:
         hint = getattr(action, "_typehint", None)
@@ -155,30 +155,47 @@ def joined_tables(arguments: Sequence[str], parser: ArgumentParser) -> list[str]
 
 
 def _joined_table(arguments: Sequence[str], table: str) -> Sequence[str]:
-    """See `joined_tables`; the arguments themselves if nothing is lost, or a value cannot be read."""
+    """See `joined_tables`; the arguments themselves if a value is missing, which the parser says better."""
     from unirex.config import merge
 
-    others: list[str] = []
-    joined: dict[str, Any] = {}
-    deepest = 0
+    joined: list[str] = []
+    places: dict[str, int] = {}  # of the joined options, by their first part
+    dropped: set[int] = set()  # places of those that a later one repeats
+    given: dict[str, Any] = {}
     rest = deque(arguments)
     while rest and rest[0] != "--":
         argument = rest.popleft()
         name, equals, value = argument.partition("=")
         if name != table and not name.startswith(f"{table}."):
-            others.append(argument)
+            joined.append(argument)
             continue
-        if not equals and not rest:
-            return arguments  # the parser says that a value is missing
-        try:
-            part = yaml.safe_load(value if equals else rest.popleft())
-        except yaml.YAMLError:
+        if not equals and (not rest or OPTION.match(rest[0])):
             return arguments
-        path = name[len(table) + 1 :].split(".") if name != table else []
+        words = [argument] if equals else [argument, rest.popleft()]
+        part, path = (
+            _value(value if equals else words[1]),
+            name[len(table) + 1 :].split(".") if name != table else [],
+        )
         for key in reversed(path):
             part = {key: part}
-        if not isinstance(part, Mapping):
+        if not isinstance(part, dict):
             return arguments
-        joined = merge(joined, part)
-        deepest = max(deepest, len(path))
-    return [*others, f"{table}={json.dumps(joined)}", *rest] if deepest > 1 else arguments
+        given = merge(given, part)
+        if len(path) < 2:
+            joined += words
+            continue
+        if path[0] in places:
+            dropped.add(places[path[0]])
+        places[path[0]] = len(joined)
+        joined.append(f"{table}.{path[0]}={json.dumps(given[path[0]])}")
+    return [*(word for place, word in enumerate(joined) if place not in dropped), *rest]
+
+
+def _value(text: str) -> Any:
+    """A value as JSON can hold it: what YAML reads, else the text itself."""
+    try:
+        value = yaml.safe_load(text)
+        json.dumps(value, allow_nan=False)
+    except (yaml.YAMLError, TypeError, ValueError):
+        return text
+    return value

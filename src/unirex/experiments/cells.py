@@ -37,6 +37,7 @@ MEASURING = (  # options of a measurement: `number` of texts, and those of `eval
     "target",
     "batch_size",
 )
+LISTS = ("budgets", "beside", "probes")
 LEAST = {"number": 1, "draws": 0, "batch_size": 1}  # of those that are whole numbers
 DONE, FAILED, LOG = "done.json", "failure.json", "log.txt"
 DATASETS_KEPT = 4  # read datasets that a process keeps
@@ -188,6 +189,11 @@ def _check_measuring(options: Mapping[str, Any]) -> None:
         value = options.get(option)
         if value is not None and (type(value) is not int or value < least):
             raise UserError(f"measure: {option} {value}: give a whole number, at least {least}.")
+    for option in LISTS:
+        if not isinstance(options.get(option, ()), list | tuple):
+            raise UserError(f"measure: {option} {options[option]}: give a list, such as [a, b].")
+    if not isinstance(options.get("extractor_options", {}), Mapping):
+        raise UserError(f"measure: extractor_options {options['extractor_options']}: give names with values.")
     extractor = options.get("extractor")
     if extractor is not None and extractor_name(str(extractor)) not in EXTRACTORS:
         raise unknown("extractor", extractor, EXTRACTORS)

@@ -103,7 +103,6 @@ def auprc_lines(results: Results, comparison: Comparison, trained_on: str, measu
     if not results.varied:
         return None
     setting, key, of_gold = results.varied[0], "auprc", results.varied[0] == GOLD
-    of_texts = {method.name: estimate(method, key) for method in comparison.methods}
     by_row: dict[str, dict[float | None, tuple[str, list[float]]]] = {}
     for number in results.finished:
         value = results.saved(number)["metrics"].get(key)
@@ -113,6 +112,7 @@ def auprc_lines(results: Results, comparison: Comparison, trained_on: str, measu
             name, values = points.setdefault(number.variant.point.get(setting), (number.variant.name, []))
             values.append(metric(key).scale * value)
     several = any(len(values) > 1 for points in by_row.values() for _, values in points.values())
+    of_texts = {} if several else {method.name: estimate(method, key) for method in comparison.methods}
     ticks = sorted({at for points in by_row.values() for at in points if at is not None})
     lines = []
     for order, (row, points) in enumerate(by_row.items()):

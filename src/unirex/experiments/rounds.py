@@ -32,6 +32,7 @@ POPULATION = 8  # of NSGA-II, and random trials before TPE begins: 40 trials are
 FEWEST = 10  # finished trials; of fewer, importances say nothing
 JOURNAL = "trials.journal"
 OWNER, METRICS, COLLAPSED, NOTE, SHORT = "owner", "metrics", "collapsed", "note", "short"  # user attributes
+WAITING = "WAITING"  # Optuna's, of a point that is queued
 STATES: dict[str, State] = {"COMPLETE": "done", "PRUNED": "pruned", "FAIL": "failed", "RUNNING": "running"}
 
 
@@ -102,7 +103,8 @@ class Rounds:
     def _ask(self) -> Any:
         number = len(self._trials())
         self.study.sampler = self._sampler(number)
-        if self.search.sampler != "grid" and points_in(self.search.space) is not None:
+        waiting = any(trial.state.name == WAITING for trial in self._trials())  # since a kill: taken first
+        if self.search.sampler != "grid" and points_in(self.search.space) is not None and not waiting:
             self.study.enqueue_trial(self._untried(number))
         trial = self.study.ask(self.distributions)
         if self.store.url is not None:
@@ -113,7 +115,7 @@ class Rounds:
         """What the sampler would try, or any other point if that was tried: samplers repeat what was good."""
         tried = [self._point(trial) for trial in self._trials() if self._is_whole(trial)]
         aside = self.optuna.create_study(directions=self.study.directions, sampler=self._sampler(number))
-        aside.add_trials(self._trials())
+        aside.add_trials([trial for trial in self._trials() if trial.state.name != WAITING])
         wanted = dict(aside.ask(self.distributions).params)
         if wanted not in tried:
             return wanted
