@@ -8,6 +8,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from types import SimpleNamespace
 
+import optuna
 import pytest
 
 import planted
@@ -114,6 +115,23 @@ def test_an_interrupted_search_goes_on_to_the_same_trials(tuned, place, monkeypa
     trials = load_tuning(place / "whole").trials
     assert load_tuning(place / "halves").trials == trials
     assert len({tuple(trial.point.items()) for trial in trials}) == 6  # every point once
+
+
+def test_a_kill_while_a_point_is_queued_repeats_none(place, tmp_path, numbers, monkeypatch):
+    searched(place, tmp_path / "cut", trials=1)
+    ask, asked = optuna.Study.ask, []
+
+    def killed(study, *arguments):
+        asked.append(study)
+        if len(asked) == 2:  # the first is asked aside
+            raise KeyboardInterrupt
+        return ask(study, *arguments)
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(optuna.Study, "ask", killed)
+        searched(place, tmp_path / "cut", trials=4)
+    trials = searched(place, tmp_path / "cut", trials=4).trials
+    assert len({tuple(trial.point.items()) for trial in trials}) == len(trials) == 4
 
 
 def test_another_search_in_the_folder_is_refused(tuned, place, capsys):

@@ -172,10 +172,8 @@ def _joined_table(arguments: Sequence[str], table: str) -> Sequence[str]:
         if not equals and (not rest or OPTION.match(rest[0])):
             return arguments
         words = [argument] if equals else [argument, rest.popleft()]
-        part, path = (
-            _value(value if equals else words[1]),
-            name[len(table) + 1 :].split(".") if name != table else [],
-        )
+        part = _value(value if equals else words[1])
+        path = [] if name == table else name[len(table) + 1 :].split(".")
         for key in reversed(path):
             part = {key: part}
         if not isinstance(part, dict):
