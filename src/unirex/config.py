@@ -331,7 +331,7 @@ def check_budget(budget: float) -> None:
 
 def check_budgets(budgets: Sequence[float]) -> None:
     """Refuse budgets that are not per cents of the tokens."""
-    if not budgets or not all(0 < budget <= 100 for budget in budgets):
+    if not budgets or not all(isinstance(budget, int | float) and 0 < budget <= 100 for budget in budgets):
         raise UserError(f"budgets {list(budgets)}: give per cents above 0 and up to 100.")
 
 

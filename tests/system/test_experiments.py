@@ -442,6 +442,10 @@ def test_mistakes_are_found_before_anything_is_trained(place, tmp_path, capsys):
         ("measure: {budgets: 5}", [], "row A: measure: budgets 5: give a list"),
         ("measure: {drawz: 3}", [], "row A: unknown option of measure 'drawz'; did you mean 'draws'"),
         ("measure: {extractor: igg}", [], "row A: unknown extractor 'igg'"),
+        ("", ["--measure.target", "glod"], "row A: unknown value of target 'glod'; did you mean 'gold'?"),
+        ("measure: {beside: [delet]}", [], "row A: unknown value of beside 'delet'; did you mean 'delete'?"),
+        ("measure: {dial: 2}", [], "row A: dial 2: give a number from 0"),
+        ("measure: {budgets: [ten]}", [], "row A: budgets ['ten']: give per cents"),
         ("", ["--split", "tset"], "row A: .* has no split 'tset'"),
         ("", ["--workers", "0"], "--workers 0: give at least 1"),
     ):

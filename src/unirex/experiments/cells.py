@@ -12,12 +12,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from unirex.config import build_config, plain
+from unirex.config import build_config, check_budgets, plain
 from unirex.data.cache import fingerprint
 from unirex.data.example import Example, Splits
 from unirex.data.load import load_dataset
 from unirex.errors import UserError, one_line, unknown
 from unirex.files import HeldError, held, locked, new_folder, write_file
+from unirex.removals import REMOVALS
 
 if TYPE_CHECKING:
     from unirex.config import Config
@@ -180,7 +181,10 @@ def measure_cell(trained: Cell, data: Data, options: Mapping[str, Any], *, split
 
 def _check_measuring(options: Mapping[str, Any]) -> None:
     """Find a mistake before anything is trained."""
+    from unirex.evaluation.probes import PROBES
+    from unirex.evaluation.run import TARGETS
     from unirex.extractors import EXTRACTORS, extractor_name
+    from unirex.extractors.token_scores import check_dial
 
     for option in options:
         if option not in MEASURING:
@@ -197,6 +201,15 @@ def _check_measuring(options: Mapping[str, Any]) -> None:
     extractor = options.get("extractor")
     if extractor is not None and extractor_name(str(extractor)) not in EXTRACTORS:
         raise unknown("extractor", extractor, EXTRACTORS)
+    for kind, known in {"removal": REMOVALS, "beside": REMOVALS, "probes": PROBES, "target": TARGETS}.items():
+        given = options.get(kind, ())
+        for name in given if isinstance(given, list | tuple) else [given]:
+            if name not in known:
+                raise unknown(f"value of {kind}", name, known)
+    if options.get("dial") is not None:
+        check_dial(options["dial"])
+    if "budgets" in options:
+        check_budgets(options["budgets"])
 
 
 def run_cell(cell: Cell, store: Path) -> None:

@@ -79,7 +79,7 @@ class Variant:
     @property
     def name(self) -> str:
         """The row's name, with the point and the preset if there are several."""
-        names = short_names(list(self.point))
+        names = setting_names(list(self.point))
         values = [f"{names[setting]} {value}" for setting, value in self.point.items()]
         point = f" ({', '.join(values)})" if values else ""
         return f"{self.row.name}{point}{'' if self.preset == DEFAULT_PRESET else f' [{self.preset}]'}"
@@ -268,10 +268,10 @@ def nested(settings: Settings) -> dict[str, Any]:
     return found
 
 
-def short_names(names: Sequence[str]) -> dict[str, str]:
+def setting_names(names: Sequence[str]) -> dict[str, str]:
     """Names of settings as a table shows them.
 
-    >>> short_names(["objectives.sufficiency.weight", "measure.dial"])
+    >>> setting_names(["objectives.sufficiency.weight", "measure.dial"])
     {'objectives.sufficiency.weight': 'sufficiency', 'measure.dial': 'dial'}
     """
     begin, end = WEIGHT

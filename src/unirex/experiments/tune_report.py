@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from unirex.comparison.tables import gain_cell, metric_head, value_cell
-from unirex.experiments.definition import short_names
+from unirex.experiments.definition import setting_names
 from unirex.experiments.rounds import FEWEST
 from unirex.experiments.search import SHORT
 from unirex.experiments.space import Choice, Range
@@ -99,7 +99,7 @@ def chosen_part(tuning: Tuning) -> Section:
 def trials_table(tuning: Tuning) -> Grid:
     """Every trial: its settings, the desiderata, CNRG, and its state."""
     search = tuning.search
-    names, keys = short_names(list(search.space)), search.objectives
+    names, keys = setting_names(list(search.space)), search.objectives
     heads = [Head("", "trial"), *(Head(names[name], name, "Settings") for name in search.space)]
     heads += [*(metric_head(key) for key in keys), Head("CNRG ↑", "cnrg"), Head("State", "state")]
     best = {key: max((trial.metrics[key] for trial in tuning.done), default=None) for key in keys}
@@ -132,7 +132,7 @@ def _short(value: Any) -> str:
 
 def _about(tuning: Tuning, trial: Trial) -> str:
     """A trial in words: its numbers and its settings."""
-    names = short_names(list(tuning.search.space))
+    names = setting_names(list(tuning.search.space))
     numbers = [f"{metric(key).header} {cell(key, trial.metrics[key])}" for key in tuning.search.objectives]
     settings = [f"{names[name]} {_short(value)}" for name, value in trial.point.items()]
     chosen = " (chosen)" if trial == tuning.chosen else ""
@@ -167,7 +167,7 @@ def front_figure(tuning: Tuning) -> Figure:
 def parallel_figure(tuning: Tuning) -> Figure:
     """Every measured trial as a line through its settings and what came of them."""
     done, space = tuning.done, tuning.search.space
-    names = short_names(list(space))
+    names = setting_names(list(space))
     axes = [
         _setting_axis(names[name], part, [trial.point[name] for trial in done])
         for name, part in space.items()
@@ -209,7 +209,7 @@ def _metric_axis(key: str, values: Sequence[float]) -> Axis:
 
 def importance_part(tuning: Tuning) -> Section:
     """How much each setting matters, for every objective."""
-    names = short_names(list(tuning.search.space))
+    names = setting_names(list(tuning.search.space))
     shares: Mapping[str, Mapping[str, float]] = {
         f"for {metric(key).header}": {names[name]: share for name, share in values.items()}
         for key, values in tuning.importances.items()
