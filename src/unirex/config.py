@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import asdict, dataclass, field, fields
 from difflib import get_close_matches
 from functools import cache
@@ -31,6 +32,7 @@ PHRASE_LENGTH = 3  # words in the longest phrase of an overview
 EVALUATION_BATCH_SIZE = 128  # the more, the better the views of the texts can be sorted by length
 RESOLVED = ("encoder", "pooling", "max_length", "rationale_segments")  # saved as what they became
 TRAINING_ONLY = ("training", "sgt", "l2e", "fresh", "a2r", "seed")  # not saved with a system
+CONFIGS_KEPT = 1000  # that were built before; studies ask for the same ones again and again
 Variant = Literal["original", "unirex"]
 
 
@@ -240,11 +242,24 @@ def merge(base: Mapping[str, Any], diff: Mapping[str, Any]) -> dict[str, Any]:
 
 def build_config(settings: Mapping[str, Any]) -> Config:
     """The configuration with these settings, checked; an unknown key or an invalid value is a `UserError`."""
-    parser = _settings_parser()
     check_keys(settings, plain(Config()))
+    listed = _listed(dict(settings))
+    written = repr(listed)
+    if written not in _built:
+        config = _parsed(listed)
+        if len(_built) >= CONFIGS_KEPT:
+            _built.clear()
+        _built[written] = config
+    return deepcopy(_built[written])
+
+
+_built: dict[str, Config] = {}
+
+
+def _parsed(settings: dict[str, Any]) -> Config:
+    parser = _settings_parser()
     try:
-        namespace = parser.parse_object(_listed(dict(settings)))
-        config = parser.instantiate(namespace)
+        config = parser.instantiate(parser.parse_object(settings))
     except Exception as error:  # jsonargparse raises several kinds
         raise UserError(f"settings: {plain_message(error, parser)}") from error
     return check_values(Config(**vars(config)))

@@ -188,7 +188,7 @@ def test_it_serves_other_encoders(encoders, family):
     assert all(one.grad.abs().max() > 0 for one in passing.extractor.head.parameters())
 
 
-TRAINING = {"epochs": 20, "learning_rate": 1e-3, "batch_size": 16, "patience": 20}
+TRAINING = {"epochs": 14, "learning_rate": 2e-3, "batch_size": 16, "patience": 14}
 
 
 def test_faithfulness_alone_teaches_the_extractor(learner):

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import pickle
 import shlex
 import signal
@@ -15,6 +16,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+from campaign import children
 from commands import fails, run, succeeds, write_rows
 from planted import planted
 from unirex.cli import build_parser, main
@@ -489,23 +491,21 @@ def test_failed_commands_leave_nothing_behind(capsys, reviews, learner):
 
 
 def test_ctrl_c_leaves_a_run_that_goes_on(reviews, learner, tmp_path):
-    command = [sys.executable, "-m", "unirex.cli", "train", "--data", str(reviews), "--encoder", str(learner)]
-    command += ["--out", str(tmp_path / "run"), "--training.epochs", "400", "--training.patience", "400"]
-    process = subprocess.Popen(
-        command,
-        stderr=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # ignored by background jobs
-    )
+    train = ["train", "--data", reviews, "--encoder", learner, "--out", tmp_path / "run"]
+    train = children.command(*train, "--training.epochs", 400, "--training.patience", 400)
+
+    def listening():
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored by background jobs
+        return train()
+
+    child = children.Child(listening)
     deadline = time.monotonic() + 120
     while not (tmp_path / "run/checkpoints/last.safetensors").exists() and time.monotonic() < deadline:
-        assert process.poll() is None, process.communicate()
         time.sleep(0.1)
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=120)
-    assert process.returncode == 130, err
-    assert "--resume" in err and "Traceback" not in err
+    os.kill(child.pid, signal.SIGINT)
+    ended = child.wait(120)
+    assert ended.code == 130, ended.err
+    assert "--resume" in ended.err and "Traceback" not in ended.err
     assert (tmp_path / "run/checkpoints/last.safetensors").exists()
 
 

@@ -5,8 +5,6 @@ import json
 import os
 import re
 import signal
-import subprocess
-import sys
 import time
 import zipfile
 from dataclasses import replace
@@ -16,6 +14,7 @@ from shutil import copytree
 import pytest
 
 import planted
+from campaign.children import Child
 from unirex.cli import main
 from unirex.config import merge
 from unirex.data.convert import convert
@@ -173,15 +172,12 @@ def test_two_workers_give_the_same_table(studied, place, tmp_path):
 def test_killed_and_run_again(place, studied, tmp_path):
     out = tmp_path / "main"
     arguments = command("run", place, "main", out, "--rows", "AA (IG)", "SLM-FPO")
-    code = f"import sys; from unirex.cli import main; sys.exit(main({arguments!r}))"
-    process = subprocess.Popen(
-        [sys.executable, "-c", code], start_new_session=True, stderr=subprocess.DEVNULL
-    )
+    child = Child(lambda: main(arguments))
     limit = time.monotonic() + 120
     while not list((tmp_path / "cells").glob(f"train-*/{DONE}")) and time.monotonic() < limit:
         time.sleep(0.05)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    child.kill()
+    assert child.wait(60).code == -signal.SIGKILL
     assert main(arguments) == 0
     whole = studied("main")
 

@@ -18,19 +18,21 @@ from unirex.select import top_k
 
 TRAINING = {"epochs": 8, "learning_rate": 6e-3, "batch_size": 32, "patience": 8}
 LIKE_THE_CLASSIFIER = TRAINING | {"learning_rate": 4e-3, "batch_size": 16}
-SLOWLY = {"epochs": 30, "learning_rate": 1e-3, "batch_size": 16, "patience": 30}
+SLOWLY = {"epochs": 20, "learning_rate": 1.5e-3, "batch_size": 16, "patience": 20}
+ONE_BUDGET = {"budgets_per_step": 1}  # second derivatives for each are most of the time
 PACE = {
-    "aa-f": {"training": LIKE_THE_CLASSIFIER},
+    "aa-f": {"training": LIKE_THE_CLASSIFIER, **ONE_BUDGET},
+    "aa-fp": ONE_BUDGET,
     # Gates that are drawn learn slowly, and close for good if few tokens are asked for too early.
     "hard-kuma": {"training": SLOWLY},
 }
 UNIREX, ORIGINAL = {"variant": "unirex"}, {"variant": "original"}
 ABLATIONS = {
-    "aa-f with gold": ("aa-f", {"extractor": "gold"}),
-    "aa-f with random": ("aa-f", {"extractor": "random"}),
-    "aa-f with inverse": ("aa-f", {"extractor": "inverse"}),
-    "aa-fp, MLP pooling": ("aa-fp", {"extractor_options": {"pooling": "mlp-16-1"}}),
-    "aa-fp, first order": ("aa-fp", {"extractor_options": {"create_graph": False}}),
+    "aa-f with gold": ("aa-f", {"extractor": "gold", **ONE_BUDGET}),
+    "aa-f with random": ("aa-f", {"extractor": "random", **ONE_BUDGET}),
+    "aa-f with inverse": ("aa-f", {"extractor": "inverse", **ONE_BUDGET}),
+    "aa-fp, MLP pooling": ("aa-fp", {"extractor_options": {"pooling": "mlp-16-1"}, **ONE_BUDGET}),
+    "aa-fp, first order": ("aa-fp", {"extractor_options": {"create_graph": False}, **ONE_BUDGET}),
 }
 VARIANTS = {
     "sgt, original": ("sgt", {"sgt": ORIGINAL}),

@@ -38,7 +38,7 @@ def reviews(words, frames=FRAMES):
 def test_the_embedded_encoder_knows_words_that_training_did_not_show():
     splits = {"train": reviews(SEEN), "dev": reviews(SEEN, FRAMES[:1]), "test": reviews(UNSEEN)}
     data = Splits(DatasetInfo("adjectives", ("negative", "positive")), splits)
-    training = {"epochs": 3, "batch_size": 8}
+    training = {"epochs": 2, "batch_size": 8}
     system = unirex.fit("vanilla", data, encoder="minilm", training=training, progress=False)
     assert system.model.config.pooling == "mean"
     explanations = system.explain([example.text for example in data["test"]])

@@ -45,10 +45,11 @@ VARIANTS = {
     "slm-fp:straight_through": ("slm-fp", {"selector": "straight_through"}),
     "dlm-fp:gumbel": ("dlm-fp", {"selector": "gumbel"}),
 }
+ONE_OF_EACH = ("aa-fp", "sgt-p", "l2e", "fresh", "a2r", "hard-kuma", "dlm-fp", "slm-fpo")  # ways to explain
 EVERY = pytest.mark.parametrize(
     ("kind", "method"),
-    [(kind, method) for kind in ("pair", "choice", "long") for method in method_names()]
-    + [("three", method) for method in ("slm-fp", "dlm-fp", "aa-fp", "a2r", "hard-kuma")]
+    [("choice", method) for method in method_names()]  # several sequences a text: the hardest kind
+    + [(kind, method) for kind in ("pair", "three", "long") for method in ONE_OF_EACH]
     + [("choice", variant) for variant in VARIANTS],
 )
 
