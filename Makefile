@@ -2,8 +2,6 @@
 PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
-# One more than there are cores, as some tests wait; each takes about 2 GB.
-WORKERS = $(shell $(BIN)/python -c 'import os; print(min(4, os.cpu_count() + 1))')
 
 .PHONY: install demo test test-real lint check bench campaign clean
 
@@ -20,7 +18,7 @@ demo: install
 	$(BIN)/unirex demo --out runs/demo
 
 test: install
-	HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+	HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
 
 test-real: install
 	@test -n "$(UNIREX_DATA)" || { echo "test-real needs the datasets: UNIREX_DATA=folder make test-real"; exit 1; }

@@ -12,6 +12,7 @@ from unirex.evaluation.record_files import read_records
 from unirex.evaluation.summary import Summary
 
 MEASURED = ("--split", "all", "--draws", "1", "--beside", "--threads", "1", "--number", "1100")
+MEASURED += ("--budgets", "[10,50]")
 TOLERANCE = 1e-12  # relative: equal values added in another order
 
 

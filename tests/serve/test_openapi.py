@@ -12,7 +12,7 @@ import tiny
 schemathesis = pytest.importorskip("schemathesis")
 
 KEY = "a-key-of-some-length"
-EXAMPLES = int(os.environ.get("UNIREX_REQUESTS", "15"))  # to each route
+EXAMPLES = int(os.environ.get("UNIREX_REQUESTS", "8"))  # to each route
 
 
 def test_every_route_answers_as_it_is_described(served_systems, listening):

@@ -18,24 +18,22 @@ from unirex.select import top_k
 
 TRAINING = {"epochs": 8, "learning_rate": 6e-3, "batch_size": 32, "patience": 8}
 LIKE_THE_CLASSIFIER = TRAINING | {"learning_rate": 4e-3, "batch_size": 16}
-SLOWLY = {"epochs": 20, "learning_rate": 1.5e-3, "batch_size": 16, "patience": 20}
-ONE_BUDGET = {"budgets_per_step": 1}  # second derivatives for each are most of the time
+SLOWLY = {"epochs": 30, "learning_rate": 1e-3, "batch_size": 16, "patience": 30}
+ONE_BUDGET = {"budgets_per_step": 1}  # passes of the others are most of the time
 PACE = {
     "aa-f": {"training": LIKE_THE_CLASSIFIER, **ONE_BUDGET},
-    "aa-fp": ONE_BUDGET,
+    **dict.fromkeys(("aa-fp", "slm-fp", "dlm-fp"), ONE_BUDGET),
     # Gates that are drawn learn slowly, and close for good if few tokens are asked for too early.
     "hard-kuma": {"training": SLOWLY},
 }
-UNIREX, ORIGINAL = {"variant": "unirex"}, {"variant": "original"}
+UNIREX = {"variant": "unirex"}
 ABLATIONS = {
     "aa-f with gold": ("aa-f", {"extractor": "gold", **ONE_BUDGET}),
     "aa-f with random": ("aa-f", {"extractor": "random", **ONE_BUDGET}),
     "aa-f with inverse": ("aa-f", {"extractor": "inverse", **ONE_BUDGET}),
     "aa-fp, MLP pooling": ("aa-fp", {"extractor_options": {"pooling": "mlp-16-1"}, **ONE_BUDGET}),
-    "aa-fp, first order": ("aa-fp", {"extractor_options": {"create_graph": False}, **ONE_BUDGET}),
 }
 VARIANTS = {
-    "sgt, original": ("sgt", {"sgt": ORIGINAL}),
     "l2e, unirex": ("l2e", {"l2e": UNIREX}),
     "fresh, unirex": ("fresh", {"fresh": UNIREX}),
     "a2r, unirex": ("a2r", {"a2r": UNIREX}),
@@ -56,7 +54,7 @@ def fitted(learner, classifier):
             system = classifier
             if name != "vanilla":
                 system = unirex.fit(method, data, encoder=str(learner), progress=False, **settings)
-            made[name] = system, unirex.evaluate(system, data["test"])
+            made[name] = system, unirex.evaluate(system, data["test"], draws=2)
         return made[name]
 
     return build
@@ -82,7 +80,7 @@ def test_plausibility_methods_find_what_was_marked(fitted, method):
 
 
 FAITHFUL = [name for name in method_names() if name.endswith(("-f", "-fp")) or name.startswith("sgt")]
-FAITHFUL += ["aa-f with gold", "aa-fp, MLP pooling", "aa-fp, first order", "sgt, original"]
+FAITHFUL += ["aa-f with gold", "aa-fp, MLP pooling"]
 
 
 @pytest.mark.parametrize("name", FAITHFUL)
@@ -146,9 +144,8 @@ def test_the_ablations_are_as_good_as_what_they_are_told(fitted):
     assert fitted("aa-f")[0].model.config.extractor == "integrated-gradients"
 
 
-@pytest.mark.parametrize("name", ["aa-fp, MLP pooling", "aa-fp, first order"])
-def test_other_ways_to_a_plausible_attribution_find_what_was_marked(fitted, name):
-    _, results = fitted(name)
+def test_another_way_to_a_plausible_attribution_finds_what_was_marked(fitted):
+    _, results = fitted("aa-fp, MLP pooling")
     assert results.metrics["accuracy"] >= 0.9
     assert results.metrics["auprc"] >= floor_of(results)["auprc"] + 0.2
 
