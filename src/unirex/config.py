@@ -245,12 +245,12 @@ def build_config(settings: Mapping[str, Any]) -> Config:
     check_keys(settings, plain(Config()))
     listed = _listed(dict(settings))
     written = repr(listed)
-    if written not in _built:
-        config = _parsed(listed)
+    config = _built.get(written)
+    if config is None:
         if len(_built) >= CONFIGS_KEPT:
             _built.clear()
-        _built[written] = config
-    return deepcopy(_built[written])
+        config = _built[written] = _parsed(listed)
+    return deepcopy(config)
 
 
 _built: dict[str, Config] = {}

@@ -238,6 +238,8 @@ def test_without_optuna(place, capsys, monkeypatch):
             f"space.yaml: {WEIGHT} is a list of values, or a range {{low: …, high: …}}, not 0.5",
         ),
         (f"{WEIGHT}: [[1, 2]]", f"space.yaml: {WEIGHT}: [1, 2] is no single value"),
+        (f"{WEIGHT}: [0.5, 1, 0.5]", f"space.yaml: {WEIGHT}: 0.5 is there twice; give each value once"),
+        ("measure.dial: [0, 2]", "space.yaml: measure.dial 2: dial 2: give a number from 0"),
         ("objectives: {plausibility: {weight: [1]}}", "Write nested settings with dots"),
         ("objectives.plausbility.weight: [1]", "did you mean 'objectives.plausibility'"),
         (f"{WEIGHT}: [a]", f"space.yaml: {WEIGHT} 'a': settings: "),

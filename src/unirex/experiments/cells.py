@@ -170,7 +170,7 @@ def measure_cell(trained: Cell, data: Data, options: Mapping[str, Any], *, split
     """The measurement of what a training gives, on a split of a dataset."""
     from unirex.methods.stage_keys import MADE, content_key
 
-    _check_measuring(options)
+    check_measuring(options)
     if not data.load().get(split):
         raise UserError(f"{data.source}: has no split '{split}' to measure on.")
     method, folder = trained.content["method"], trained.folder(Path()).name
@@ -179,8 +179,8 @@ def measure_cell(trained: Cell, data: Data, options: Mapping[str, Any], *, split
     return Cell("measure", name, {**content, "data": asdict(data)}, f"{method}-{key}", (trained.key,))
 
 
-def _check_measuring(options: Mapping[str, Any]) -> None:
-    """Find a mistake before anything is trained."""
+def check_measuring(options: Mapping[str, Any]) -> None:
+    """Refuse options of a measurement that it could not take, before anything is trained."""
     from unirex.evaluation.probes import PROBES
     from unirex.evaluation.run import TARGETS
     from unirex.extractors import EXTRACTORS, extractor_name

@@ -13,7 +13,7 @@ import yaml
 
 from unirex.config import merge, read_settings
 from unirex.errors import UserError, one_line, unknown
-from unirex.experiments.cells import OF_SYSTEM
+from unirex.experiments.cells import OF_SYSTEM, check_measuring
 from unirex.experiments.definition import LIBRARY, MEASURE, Settings, nested
 
 DEFAULT = "search/default.yaml"  # in the library
@@ -88,22 +88,24 @@ def read_space(
             f"{place}: has nothing to search for {method}; give a file of settings with --search, such as "
             "`training.learning_rate: {low: 1.0e-5, high: 1.0e-3, log: true}`."
         )
-    for name, value in _measured_and_trained(space, place) if path else ():
+    for name, value in _values(space, place) if path else ():
         try:
-            resolve(method, None, merge(settings, nested({name: value})), **usual)
+            if name.startswith(MEASURE):
+                check_measuring(nested({name.removeprefix(MEASURE): value}))
+            else:
+                resolve(method, None, merge(settings, nested({name: value})), **usual)
         except UserError as error:
             raise UserError(f"{place}: {name} {value!r}: {one_line(error)}") from error
     return space
 
 
-def _measured_and_trained(space: Space, place: str) -> Iterator[tuple[str, Value]]:
-    """The values of settings of the training, once those of the measurement are known to exist."""
+def _values(space: Space, place: str) -> Iterator[tuple[str, Value]]:
+    """All values to check; settings that a measurement does not have are an error."""
     for name, part in space.items():
-        if not name.startswith(MEASURE):
-            yield from ((name, value) for value in part.ends)
-        elif name.removeprefix(MEASURE).split(".")[0] not in OF_SYSTEM:
+        if name.startswith(MEASURE) and name.removeprefix(MEASURE).split(".")[0] not in OF_SYSTEM:
             known = [MEASURE + option for option in OF_SYSTEM]
             raise UserError(f"{place}: {unknown('setting', name, known)}")
+        yield from ((name, value) for value in part.ends)
 
 
 def _part(name: str, given: Any, place: str) -> Choice | Range:
@@ -118,6 +120,8 @@ def _part(name: str, given: Any, place: str) -> Choice | Range:
     for value in given:
         if not isinstance(value, Value):
             raise UserError(f"{place}: {name}: {value!r} is no single value.")
+        if given.count(value) > 1:
+            raise UserError(f"{place}: {name}: {value!r} is there twice; give each value once.")
     return Choice(tuple(given))
 
 
