@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import asdict, dataclass, field, fields
 from difflib import get_close_matches
 from functools import cache
 from math import isfinite
+from numbers import Real
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,6 +25,8 @@ from unirex.removals import Removal
 BUDGETS = (1, 5, 10, 20, 50)  # sizes of a rationale in per cent of the tokens, spec/README.md#notation
 DEFAULT_PRESET = "default"  # the correct behaviour: methods/presets/default.yaml
 EXPLAINED_BUDGET = 20.0  # per cent of the tokens in the rationale of an explanation
+PROBES = ("empty", "curves", "leave-one-out", "naopc", "soft")  # further edits that an evaluation can make
+TARGETS = ("predicted", "gold")  # labels whose probability an evaluation can follow
 RANDOM_DRAWS = 5  # of random scores, the floor of an evaluation: spec/metrics.md#further-faithfulness-metrics
 TEST_DRAWS = 5000  # of each test of a comparison
 PAGE_EXAMPLES = 10_000  # most texts on the page of a comparison
@@ -244,7 +248,10 @@ def build_config(settings: Mapping[str, Any]) -> Config:
     """The configuration with these settings, checked; an unknown key or an invalid value is a `UserError`."""
     check_keys(settings, plain(Config()))
     listed = _listed(dict(settings))
-    written = repr(listed)
+    try:
+        written = json.dumps(listed)
+    except (TypeError, ValueError):  # not of plain values
+        return _parsed(listed)
     config = _built.get(written)
     if config is None:
         if len(_built) >= CONFIGS_KEPT:
@@ -346,8 +353,22 @@ def check_budget(budget: float) -> None:
 
 def check_budgets(budgets: Sequence[float]) -> None:
     """Refuse budgets that are not per cents of the tokens."""
-    if not budgets or not all(isinstance(budget, int | float) and 0 < budget <= 100 for budget in budgets):
+    if not budgets or not all(_is_number(budget) and 0 < budget <= 100 for budget in budgets):
         raise UserError(f"budgets {list(budgets)}: give per cents above 0 and up to 100.")
+
+
+def check_dial(dial: Any) -> float:
+    """The dial itself, if it is from 0 to 1."""
+    if not _is_number(dial) or not 0 <= dial <= 1:
+        raise UserError(
+            f"dial {dial!r}: give a number from 0, as a person would, to 1, as the classifier did."
+        )
+    return float(dial)
+
+
+def _is_number(value: Any) -> bool:
+    """Whether it is one, of NumPy too; truth values are none."""
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def read_settings(path: str | Path) -> dict[str, Any]:

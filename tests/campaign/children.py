@@ -75,6 +75,7 @@ class Child:
     """A function in a process of its own; what it returns is the exit code."""
 
     def __init__(self, call: Callable[[], int], circumstances: Circumstances | None = None) -> None:
+        _leave_threads()
         pipes = [os.pipe() for _ in range(3)]  # not files: those a full disk would silence
         sys.stdout.flush()
         sys.stderr.flush()
@@ -119,6 +120,13 @@ class Child:
                     os.close(pipe)
                     open_pipes.discard(pipe)
         return True
+
+
+def _leave_threads() -> None:
+    """Work in one thread from here on: others would be missing in a process that is forked from this one."""
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(1)
 
 
 def _become(call: Callable[[], int], circumstances: Circumstances, pipes: list[int]) -> None:

@@ -59,3 +59,9 @@ def test_settings_of_files_and_of_python_are_said_in_the_same_words(capsys, tmp_
     assert said.endswith("c.yaml: training.epochs ten: must be a whole number.")
     with pytest.raises(UserError, match=r"settings: training.epochs ten: must be a whole number"):
         build_config({"training": {"epochs": "ten"}})
+
+
+def test_a_configuration_is_not_shared_with_the_next_of_the_same_settings():
+    settings = {"extractor_options": {"steps": [3]}}
+    build_config(settings).extractor_options["steps"].append(4)
+    assert build_config(settings).extractor_options == settings["extractor_options"] == {"steps": [3]}

@@ -503,7 +503,7 @@ def test_ctrl_c_leaves_a_run_that_goes_on(reviews, learner, tmp_path):
     while not (tmp_path / "run/checkpoints/last.safetensors").exists() and time.monotonic() < deadline:
         time.sleep(0.1)
     os.kill(child.pid, signal.SIGINT)
-    ended = child.wait(120)
+    ended = child.wait(240)
     assert ended.code == 130, ended.err
     assert "--resume" in ended.err and "Traceback" not in ended.err
     assert (tmp_path / "run/checkpoints/last.safetensors").exists()

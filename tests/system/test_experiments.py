@@ -176,8 +176,9 @@ def test_killed_and_run_again(place, studied, tmp_path):
     limit = time.monotonic() + 120
     while not list((tmp_path / "cells").glob(f"train-*/{DONE}")) and time.monotonic() < limit:
         time.sleep(0.05)
+    assert list((tmp_path / "cells").glob(f"train-*/{DONE}"))
     child.kill()
-    assert child.wait(60).code == -signal.SIGKILL
+    assert child.wait(240).code == -signal.SIGKILL
     assert main(arguments) == 0
     whole = studied("main")
 
@@ -440,6 +441,9 @@ def test_mistakes_are_found_before_anything_is_trained(place, tmp_path, capsys):
         ("measure: {extractor: igg}", [], "row A: unknown extractor 'igg'"),
         ("", ["--measure.target", "glod"], "row A: unknown value of target 'glod'; did you mean 'gold'?"),
         ("measure: {beside: [delet]}", [], "row A: unknown value of beside 'delet'; did you mean 'delete'?"),
+        ("measure: {removal: [delete]}", [], "row A: unknown value of removal '['delete']'"),
+        ("measure: {beside: [[delete]]}", [], "row A: unknown value of beside '['delete']'"),
+        ("measure: {budgets: [true]}", [], "row A: budgets [True]: give per cents"),
         ("measure: {dial: 2}", [], "row A: dial 2: give a number from 0"),
         ("measure: {budgets: [ten]}", [], "row A: budgets ['ten']: give per cents"),
         ("", ["--split", "tset"], "row A: .* has no split 'tset'"),

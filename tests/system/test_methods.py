@@ -22,7 +22,7 @@ SLOWLY = {"epochs": 30, "learning_rate": 1e-3, "batch_size": 16, "patience": 30}
 ONE_BUDGET = {"budgets_per_step": 1}  # passes of the others are most of the time
 PACE = {
     "aa-f": {"training": LIKE_THE_CLASSIFIER, **ONE_BUDGET},
-    **dict.fromkeys(("aa-fp", "slm-fp", "dlm-fp"), ONE_BUDGET),
+    **dict.fromkeys(("aa-fp", "dlm-fp"), ONE_BUDGET),
     # Gates that are drawn learn slowly, and close for good if few tokens are asked for too early.
     "hard-kuma": {"training": SLOWLY},
 }

@@ -113,13 +113,14 @@ def test_without_a_run_folder_stages_can_be_kept_too(learner, stages, tmp_path):
     ("changed", "again"),
     [
         ({"seed": 1}, EVERY),
+        ({"epochs": 1}, EVERY),
         ({"max_length": 20}, EVERY),
         # The tagger learns spans instead of single words, from the same classifier.
         ({"rationale_selector": "best-span", "budgets": [50]}, EVERY - {"classifier"}),
         # Only the predictor hears of it.
         ({"removal": "attention_mask"}, set()),
     ],
-    ids=["seed", "max_length", "selection", "removal"],
+    ids=["seed", "epochs", "max_length", "selection", "removal"],
 )
 def test_what_changed_is_made_again_and_no_more(learner, stages, tmp_path, changed, again):
     before = kept(stages)
@@ -206,6 +207,7 @@ def test_force_touches_nothing_that_is_no_run(learner, tmp_path):
     ("method", "variant", "training"),
     [
         *(("fresh", "original", number) for number in range(3)),
+        ("fresh", "unirex", 1),
         ("fresh-p", "original", 1),
         ("l2e", "unirex", 1),
     ],

@@ -175,7 +175,7 @@ def _measure(options: Namespace, system: System, out: str) -> Summary:
 
 def _measuring(options: Namespace) -> EvaluationOptions:
     """The options of `evaluated`."""
-    from unirex.evaluation.probes import PROBES
+    from unirex.config import PROBES
 
     names = ("budgets", "removal", "beside", "draws", "target", "batch_size")
     found: Any = {name: options[name] for name in names}

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from unirex.config import PROBES
 from unirex.data.example import Example
 from unirex.data.rationales import words
 from unirex.encoding.batch import Encoded, Tokens
@@ -23,7 +24,6 @@ from unirex.models.task import chunked
 from unirex.select import ranks
 from unirex.step import Step
 
-PROBES = ("empty", "curves", "leave-one-out", "naopc", "soft")
 GROUP = 1 << 21  # tokens of views laid out at once, whether they are run or equal to others
 
 ProbeFields = dict[str, Any]  # some fields of `Probes`

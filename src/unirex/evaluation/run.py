@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
-from unirex.config import EVALUATION_BATCH_SIZE, RANDOM_DRAWS, check_budgets
+from unirex.config import EVALUATION_BATCH_SIZE, RANDOM_DRAWS, TARGETS, check_budgets
 from unirex.data.example import Example, Label
 from unirex.data.formats.objects import examples_of
 from unirex.encoding.batch import Batch, Encoded
@@ -26,7 +26,6 @@ from unirex.registry import late
 from unirex.report import notebook
 from unirex.system import System
 
-TARGETS = ("predicted", "gold")
 HELD_OUT = ("mask_token", "pad_token", "delete", "attention_mask")  # the first that training did not see
 
 

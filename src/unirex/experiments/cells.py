@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from unirex.config import build_config, check_budgets, plain
+from unirex.config import PROBES, TARGETS, build_config, check_budgets, check_dial, plain
 from unirex.data.cache import fingerprint
 from unirex.data.example import Example, Splits
 from unirex.data.load import load_dataset
@@ -181,10 +181,7 @@ def measure_cell(trained: Cell, data: Data, options: Mapping[str, Any], *, split
 
 def check_measuring(options: Mapping[str, Any]) -> None:
     """Refuse options of a measurement that it could not take, before anything is trained."""
-    from unirex.evaluation.probes import PROBES
-    from unirex.evaluation.run import TARGETS
     from unirex.extractors import EXTRACTORS, extractor_name
-    from unirex.extractors.token_scores import check_dial
 
     for option in options:
         if option not in MEASURING:
@@ -202,9 +199,10 @@ def check_measuring(options: Mapping[str, Any]) -> None:
     if extractor is not None and extractor_name(str(extractor)) not in EXTRACTORS:
         raise unknown("extractor", extractor, EXTRACTORS)
     for kind, known in {"removal": REMOVALS, "beside": REMOVALS, "probes": PROBES, "target": TARGETS}.items():
-        given = options.get(kind, ())
-        for name in given if isinstance(given, list | tuple) else [given]:
-            if name not in known:
+        given = options.get(kind)
+        names = [] if given is None else given if kind in LISTS else [given]
+        for name in names:
+            if not isinstance(name, str) or name not in known:
                 raise unknown(f"value of {kind}", name, known)
     if options.get("dial") is not None:
         check_dial(options["dial"])

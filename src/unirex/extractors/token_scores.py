@@ -6,6 +6,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from unirex.config import check_dial
 from unirex.errors import UserError, unknown
 from unirex.models.heads import build_head
 from unirex.models.task import Pass
@@ -112,12 +113,3 @@ def check_layers(layers: Any, available: int) -> int:
     if not isinstance(layers, int) or isinstance(layers, bool) or not 1 <= layers <= available:
         raise UserError(f"layers {layers!r}: give a number from 1 to {available}; the encoder has no more.")
     return layers
-
-
-def check_dial(dial: Any) -> float:
-    """The dial itself, if it is from 0 to 1."""
-    if not isinstance(dial, int | float) or isinstance(dial, bool) or not 0 <= dial <= 1:
-        raise UserError(
-            f"dial {dial!r}: give a number from 0, as a person would, to 1, as the classifier did."
-        )
-    return float(dial)

@@ -8,7 +8,6 @@ import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -201,7 +200,6 @@ def versions(packages: Sequence[str] = PACKAGES) -> dict[str, str]:
     return installed
 
 
-@cache
 def git_revision() -> str | None:
     """The revision of the source checkout this code runs from, marked if it was changed; None elsewhere."""
     package = Path(__file__).resolve().parents[1]
