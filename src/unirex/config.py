@@ -357,15 +357,6 @@ def check_budgets(budgets: Sequence[float]) -> None:
         raise UserError(f"budgets {list(budgets)}: give per cents above 0 and up to 100.")
 
 
-def check_dial(dial: Any) -> float:
-    """The dial itself, if it is from 0 to 1."""
-    if not _is_number(dial) or not 0 <= dial <= 1:
-        raise UserError(
-            f"dial {dial!r}: give a number from 0, as a person would, to 1, as the classifier did."
-        )
-    return float(dial)
-
-
 def _is_number(value: Any) -> bool:
     """Whether it is one, of NumPy too; truth values are none."""
     return isinstance(value, Real) and not isinstance(value, bool)

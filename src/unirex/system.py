@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from torch import Tensor
 
-from unirex.config import EXPLAINED_BUDGET, check_budget, check_dial
+from unirex.config import EXPLAINED_BUDGET, check_budget
 from unirex.data.example import (
     SHOWN_LABELS,
     Answer,
@@ -37,6 +37,7 @@ from unirex.encoding.encode import TextEncoder
 from unirex.errors import UserError, one_line, unknown
 from unirex.explanation import Explanation, RationaleRule, check_names, explanations
 from unirex.extractors import LABEL_FREE, build_extractor, extractor_name, option_names
+from unirex.extractors.dial import check_dial
 from unirex.files import Advance, Progress, check_sums, new_draft, write_sums
 from unirex.modeling import SETTINGS, RationaleConfig, RationaleModel
 from unirex.models.classifier import Classifier

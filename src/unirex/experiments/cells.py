@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from unirex.config import PROBES, TARGETS, build_config, check_budgets, check_dial, plain
+from unirex.config import PROBES, TARGETS, build_config, check_budgets, plain
 from unirex.data.cache import fingerprint
 from unirex.data.example import Example, Splits
 from unirex.data.load import load_dataset
@@ -182,6 +182,7 @@ def measure_cell(trained: Cell, data: Data, options: Mapping[str, Any], *, split
 def check_measuring(options: Mapping[str, Any]) -> None:
     """Refuse options of a measurement that it could not take, before anything is trained."""
     from unirex.extractors import EXTRACTORS, extractor_name
+    from unirex.extractors.dial import check_dial
 
     for option in options:
         if option not in MEASURING:

@@ -6,8 +6,8 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from unirex.config import check_dial
 from unirex.errors import UserError, unknown
+from unirex.extractors.dial import check_dial
 from unirex.models.heads import build_head
 from unirex.models.task import Pass
 
