@@ -353,11 +353,11 @@ def check_budget(budget: float) -> None:
 
 def check_budgets(budgets: Sequence[float]) -> None:
     """Refuse budgets that are not per cents of the tokens."""
-    if not budgets or not all(_is_number(budget) and 0 < budget <= 100 for budget in budgets):
+    if not budgets or not all(is_number(budget) and 0 < budget <= 100 for budget in budgets):
         raise UserError(f"budgets {list(budgets)}: give per cents above 0 and up to 100.")
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
     """Whether it is one, of NumPy too; truth values are none."""
     return isinstance(value, Real) and not isinstance(value, bool)
 

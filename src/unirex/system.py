@@ -36,8 +36,7 @@ from unirex.encoding.batching import TOKENS, by_length
 from unirex.encoding.encode import TextEncoder
 from unirex.errors import UserError, one_line, unknown
 from unirex.explanation import Explanation, RationaleRule, check_names, explanations
-from unirex.extractors import LABEL_FREE, build_extractor, extractor_name, option_names
-from unirex.extractors.dial import check_dial
+from unirex.extractors import LABEL_FREE, build_extractor, check_dial, extractor_name, option_names
 from unirex.files import Advance, Progress, check_sums, new_draft, write_sums
 from unirex.modeling import SETTINGS, RationaleConfig, RationaleModel
 from unirex.models.classifier import Classifier

@@ -181,8 +181,7 @@ def measure_cell(trained: Cell, data: Data, options: Mapping[str, Any], *, split
 
 def check_measuring(options: Mapping[str, Any]) -> None:
     """Refuse options of a measurement that it could not take, before anything is trained."""
-    from unirex.extractors import EXTRACTORS, extractor_name
-    from unirex.extractors.dial import check_dial
+    from unirex.extractors import EXTRACTORS, check_dial, extractor_name
 
     for option in options:
         if option not in MEASURING:

@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from unirex.config import merge, read_settings
+from unirex.config import is_number, merge, read_settings
 from unirex.errors import UserError, one_line, unknown
 from unirex.experiments.cells import OF_SYSTEM, check_measuring
 from unirex.experiments.definition import LIBRARY, MEASURE, Settings, nested
@@ -129,7 +129,7 @@ def _range(name: str, given: Mapping[str, Any], place: str) -> Range:
     for key, value in given.items():
         if key not in RANGE:
             raise UserError(f"{place}: {name}: {unknown('key', key, RANGE)}")
-        right = isinstance(value, bool) if key == "log" else _is_number(value)
+        right = isinstance(value, bool) if key == "log" else is_number(value)
         if not right:
             hint = "; in YAML 1e-5 is written 1.0e-5" if isinstance(value, str) else ""
             wanted = "true or false" if key == "log" else "a number"
@@ -145,10 +145,6 @@ def _range(name: str, given: Mapping[str, Any], place: str) -> Range:
     if found.step is not None and found.step <= 0:
         raise UserError(f"{place}: {name}.step {found.step} must be above 0.")
     return found
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def points_in(space: Space) -> int | None:

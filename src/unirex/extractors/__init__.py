@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from inspect import signature
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from unirex.errors import UserError
@@ -104,3 +105,12 @@ def known_options(name: str, options: dict[str, Any]) -> dict[str, Any]:
     """The options that this extractor has, without the others."""
     known = option_names(name)
     return {key: value for key, value in options.items() if key in known}
+
+
+def check_dial(dial: Any) -> float:
+    """The dial of learnt scores itself, if it is from 0 to 1."""
+    if not isinstance(dial, Real) or isinstance(dial, bool) or not 0 <= float(dial) <= 1:
+        raise UserError(
+            f"dial {dial!r}: give a number from 0, as a person would, to 1, as the classifier did."
+        )
+    return float(dial)

@@ -7,7 +7,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from unirex.errors import UserError, unknown
-from unirex.extractors.dial import check_dial
+from unirex.extractors import check_dial
 from unirex.models.heads import build_head
 from unirex.models.task import Pass
 
