@@ -1,6 +1,7 @@
 """Attribution methods beside the paper's: parity with references, and what all of them promise."""
 
 from dataclasses import replace
+from functools import cache
 
 import captum.attr
 import numpy as np
@@ -148,12 +149,16 @@ def test_the_error_of_completeness_is_what_is_missing_in_the_sum(encoders, name)
 # Attention
 
 
+@cache
+def eager_encoder(folder):
+    return AutoModel.from_pretrained(folder, attn_implementation="eager").eval()
+
+
 def naive_attention(folder, text, *, rollout, query="cls", layer=-1):
     """One text without padding through a fresh eager encoder; [T]."""
-    encoder = AutoModel.from_pretrained(folder, attn_implementation="eager").eval()
     batch = tiny.build_batch(folder, [text])
     with torch.no_grad():
-        found = encoder(input_ids=batch.input_ids, output_attentions=True).attentions
+        found = eager_encoder(folder)(input_ids=batch.input_ids, output_attentions=True).attentions
     heads = [one[0].mean(0).numpy() for one in found]
     flow = heads[layer]
     if rollout:

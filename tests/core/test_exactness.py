@@ -9,19 +9,16 @@ gradient.
 
 import copy
 from dataclasses import replace
-from functools import cache
 
 import pytest
 import torch
 from naive import Naive, metrics, texts_of
-from transformers import AutoTokenizer
 
 import tiny
 from unirex.config import Config
 from unirex.data.example import Example, Layout
 from unirex.encoding.batch import collate
 from unirex.evaluation.run import evaluate
-from unirex.modeling import RationaleModel
 from unirex.models.plan import Limits, device_limits
 from unirex.objectives import Comprehensiveness, Objectives, Plausibility, Sufficiency
 from unirex.system import System
@@ -79,9 +76,8 @@ LABELS = {"text": ("neg", "pos"), "pair": ("neg", "pos"), "choice": ("A", "B", "
 
 def build(folder, kind="text", *, seed=1, double=True, **settings):
     """A system with dropout off; its heads, and a second encoder, are its own."""
-    torch.manual_seed(seed)
     config = Config(**{"encoder": str(folder), "pooling": POOLINGS.get(folder.name, "mean")} | settings)
-    model = RationaleModel.from_encoder(config, LABELS[kind], layout=LAYOUTS[kind])
+    model = tiny.built_once(config, LABELS[kind], seed=seed, layout=LAYOUTS[kind])
     tiny.shaken(model.task.head, seed=seed)
     if hasattr(model.extractor, "head"):
         tiny.shaken(model.extractor.head, seed=seed + 1)
@@ -91,12 +87,7 @@ def build(folder, kind="text", *, seed=1, double=True, **settings):
 
 
 def system_of(folder, kind="text", **settings):
-    return System(build(folder, kind, **settings), tokenizer_in(folder))
-
-
-@cache
-def tokenizer_in(folder):
-    return AutoTokenizer.from_pretrained(folder)
+    return System(build(folder, kind, **settings), tiny.tokenizer_in(folder))
 
 
 def batch_of(system, examples):

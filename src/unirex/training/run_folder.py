@@ -8,6 +8,7 @@ import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -191,15 +192,18 @@ def differences(
 
 def versions(packages: Sequence[str] = PACKAGES) -> dict[str, str]:
     """The installed versions of packages, by default of those that results depend on."""
-    installed = {}
-    for name in packages:
-        try:
-            installed[name] = version(name)
-        except PackageNotFoundError:
-            installed[name] = NOT_INSTALLED
-    return installed
+    return {name: _installed(name) for name in packages}
 
 
+@cache
+def _installed(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return NOT_INSTALLED
+
+
+@cache  # of the code that was loaded, which does not change while the process lives
 def git_revision() -> str | None:
     """The revision of the source checkout this code runs from, marked if it was changed; None elsewhere."""
     package = Path(__file__).resolve().parents[1]
