@@ -8,7 +8,7 @@ import torch
 from campaign.runner import FAILED, Campaign
 from campaign.stock import import_everything
 
-CASES = {"readers": 40, "settings": 8, "models": 24, "texts": 2, "weights": 2, "kills": 2} | {
+CASES = {"readers": 20, "settings": 5, "models": 12, "texts": 2, "weights": 2, "kills": 2} | {
     "sharing": 1,
     "full_disk": 2,
     "processes": 1,

@@ -32,7 +32,6 @@ RATE, BATCH, WARMUP = 1e-2, 4, 0.5
 TOGETHER = {
     ("slm-fp", "ddp"): (1, True),
     ("aa-fp", "ddp"): (1, False),
-    ("dlm-fp", "ddp"): (2, True),
     ("slm-fp", "fsdp"): (2, True),
     ("aa-fp", "fsdp"): (1, False),
 }

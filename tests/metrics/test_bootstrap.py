@@ -8,8 +8,8 @@ from scipy import stats
 
 from unirex.metrics import bootstrap
 from unirex.metrics.bootstrap import bootstrap_counts, bootstrap_interval, bootstrap_statistic
-from unirex.metrics.calibration import expected_calibration_error
-from unirex.metrics.performance import macro_f1
+from unirex.metrics.calibration import drawn_calibration_errors
+from unirex.metrics.performance import macro_f1, macro_f1_of
 
 SKEWED = np.random.default_rng(7).gamma(2.0, size=200)
 
@@ -75,7 +75,7 @@ def test_senseless_requests_are_refused():
 
 
 def test_a_statistic_of_weights_that_is_a_mean_has_the_interval_of_the_mean():
-    found = bootstrap_statistic(lambda times: float(times @ SKEWED / times.sum()), len(SKEWED))
+    found = bootstrap_statistic(lambda times: times @ SKEWED / times.sum(-1), len(SKEWED))
     assert found == pytest.approx(bootstrap_interval(SKEWED))
 
 
@@ -84,18 +84,21 @@ def test_calibration_error_and_macro_f1_get_intervals():
     sure, gold = chance.uniform(0.5, 1, 300), chance.integers(0, 2, 300)
     predicted = np.where(chance.random(300) < 0.8, gold, 1 - gold)
     right = predicted == gold
-    low, high = bootstrap_statistic(
-        lambda times: expected_calibration_error(sure, right, weights=times), 300, draws=300
-    )
+    low, high = bootstrap_statistic(lambda times: drawn_calibration_errors(sure, right, times), 300)
     assert 0 < low < high < 0.3
     counts = np.array([[np.sum((predicted == p) & (gold == g)) for g in (0, 1)] for p in (0, 1)])
 
-    def f1(table):
-        return float(np.mean([2 * table[i, i] / (table[i].sum() + table[:, i].sum()) for i in (0, 1)]))
+    def f1(tables):
+        return macro_f1_of({(p, g): tables[:, p, g] for p in (0, 1) for g in (0, 1)})
 
     found = bootstrap_counts(f1, counts)
-    codes = predicted * 2 + gold
-    slow = bootstrap_statistic(lambda times: f1(np.bincount(codes, times, 4).reshape(2, 2)), 300)
-    assert found == pytest.approx(slow, abs=0.01)
+    slow = bootstrap_statistic(
+        lambda block: [
+            macro_f1(np.repeat(predicted, times).tolist(), np.repeat(gold, times).tolist()) for times in block
+        ],
+        300,
+        draws=300,
+    )
+    assert found == pytest.approx(slow, abs=0.02)
     assert found[0] < macro_f1(predicted.tolist(), gold.tolist()) < found[1]
     assert all(math.isnan(end) for end in bootstrap_counts(f1, [[0, 0], [0, 0]]))

@@ -8,7 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.calibration import calibration_curve
 
-from unirex.metrics.calibration import Bins, bin_numbers, expected_calibration_error
+from unirex.metrics.calibration import (
+    Bins,
+    bin_numbers,
+    drawn_calibration_errors,
+    expected_calibration_error,
+)
 
 TEXTS = st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=1, max_size=60)
 BINS = st.sampled_from([1, 2, 3, 7, 10, 15, 100])
@@ -47,13 +52,14 @@ def test_a_stream_gives_the_same(texts, bins):
 
 
 @given(TEXTS, st.data())
-def test_a_weight_is_so_many_copies(texts, data):
+def test_a_text_drawn_twice_is_two_texts(texts, data):
     sure, right = map(np.array, zip(*texts, strict=True))
     size = len(texts)
-    times = np.array(data.draw(st.lists(st.integers(0, 3), min_size=size, max_size=size)))
-    copied = expected_calibration_error(np.repeat(sure, times), np.repeat(right, times))
-    weighted = expected_calibration_error(sure, right, weights=times)
-    assert weighted == pytest.approx(copied, abs=1e-12, nan_ok=True)
+    draws = st.lists(st.integers(0, 3), min_size=size, max_size=size)
+    times = np.array([data.draw(draws), data.draw(draws)])
+    copied = [expected_calibration_error(np.repeat(sure, row), np.repeat(right, row)) for row in times]
+    found = drawn_calibration_errors(sure, right, times)
+    assert found.tolist() == pytest.approx(copied, abs=1e-12, nan_ok=True)
 
 
 def test_the_bars_are_scikit_learns_reliability_diagram():

@@ -63,7 +63,9 @@ class Method:
         if statistic is not None:
             numbers, own = np.arange(texts), np.zeros(texts, dtype=np.int64)
             return bootstrap_statistic(
-                lambda times: statistic(own, np.repeat(numbers, times)), texts, draws=INTERVAL_DRAWS
+                lambda block: [statistic(own, np.repeat(numbers, times)) for times in block],
+                texts,
+                draws=INTERVAL_DRAWS,
             )
         return _interval_of_means(self.values(key))
 

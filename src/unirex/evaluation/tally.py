@@ -18,7 +18,7 @@ from unirex.evaluation.values import Values, example_values
 from unirex.metrics import performance
 from unirex.metrics.arrays import Floats, Ints
 from unirex.metrics.bootstrap import bootstrap_counts, bootstrap_interval, bootstrap_statistic
-from unirex.metrics.calibration import Bins, expected_calibration_error
+from unirex.metrics.calibration import Bins, drawn_calibration_errors
 
 INTERVAL_DRAWS = 1000  # of the bootstrap
 TOGETHER = 16  # metrics at once: tables of 100,000 examples stay small
@@ -255,17 +255,17 @@ def intervals_of(columns: MetricColumns) -> dict[str, Interval]:
     confidence, correct = columns.calibration()
     if len(confidence):
         found["ece"] = bootstrap_statistic(
-            lambda times: expected_calibration_error(confidence, correct, weights=times),
+            lambda times: drawn_calibration_errors(confidence, correct, times),
             len(confidence),
             draws=INTERVAL_DRAWS,
         )
     return found
 
 
-def _f1_interval(tally: Tally, f1_of: Callable[..., float]) -> Interval:
+def _f1_interval(tally: Tally, f1_of: Callable[..., Any]) -> Interval:
     pairs, counts = list(tally.confusion), list(tally.confusion.values())
 
-    def statistic(times: Ints) -> float:
-        return f1_of(dict(zip(pairs, times.tolist(), strict=True)), labels=tally.labels)
+    def statistic(times: Ints) -> Floats:  # [D, pairs] -> [D]
+        return f1_of(dict(zip(pairs, times.T, strict=True)), labels=tally.labels)
 
     return bootstrap_counts(statistic, counts, draws=INTERVAL_DRAWS)

@@ -8,7 +8,7 @@ metrics or systems over the same examples rest on the same draws.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -41,26 +41,24 @@ def bootstrap_interval(
 
 
 def bootstrap_statistic(
-    statistic: Callable[[Ints], float], n: int, *, level: float = LEVEL, draws: int = DRAWS, seed: int = 0
+    statistic: Callable[[Ints], ArrayLike], n: int, *, level: float = LEVEL, draws: int = DRAWS, seed: int = 0
 ) -> tuple[float, float]:
     """Bootstrap interval of a number that is not a mean over examples: (low, high).
 
-    `statistic` takes how often each of the n examples counts [n].
+    `statistic` takes how often each of the n examples counts in several draws [D, n], and gives a number for
+    each of them [D].
 
-    >>> from unirex.metrics.calibration import expected_calibration_error
+    >>> from unirex.metrics.calibration import drawn_calibration_errors
     >>> sure, right = np.full(50, 0.75), np.arange(50) % 4 > 0
-    >>> low, high = bootstrap_statistic(
-    ...     lambda times: expected_calibration_error(sure, right, weights=times), 50, draws=200
-    ... )
+    >>> low, high = bootstrap_statistic(lambda times: drawn_calibration_errors(sure, right, times), 50)
     >>> 0 <= low < high < 0.3
     True
     """
-    values = [statistic(times) for block in resamples(n, draws, seed) for times in block]
-    return _single_interval(values, level)
+    return _single_interval([statistic(block) for block in resamples(n, draws, seed)], level)
 
 
 def bootstrap_counts(
-    statistic: Callable[[Ints], float],
+    statistic: Callable[[Ints], ArrayLike],
     counts: ArrayLike,
     *,
     level: float = LEVEL,
@@ -70,9 +68,9 @@ def bootstrap_counts(
     """`bootstrap_statistic` for a number computed from counts alone, such as macro F1 of a confusion table.
 
     Drawing examples anew is drawing their counts from a multinomial distribution, so the time is the same for
-    ten examples and for a million. `statistic` takes counts of the shape of `counts`.
+    ten examples and for a million. `statistic` takes counts [D, …] of the shape of `counts` for each draw.
 
-    >>> low, high = bootstrap_counts(lambda table: np.trace(table) / table.sum(), [[40, 10], [10, 40]])
+    >>> low, high = bootstrap_counts(lambda drawn: drawn[:, [0, 3]].sum(-1) / 100, [40, 10, 10, 40])
     >>> 0.7 < low < 0.8 < high < 0.9
     True
     """
@@ -81,7 +79,7 @@ def bootstrap_counts(
     if not total:
         return float("nan"), float("nan")
     drawn = np.random.default_rng(seed).multinomial(total, table.ravel() / total, size=draws)
-    return _single_interval([statistic(row.reshape(table.shape)) for row in drawn], level)
+    return _single_interval([statistic(drawn.reshape(draws, *table.shape))], level)
 
 
 def bootstrap_means(values: Floats, *, draws: int = DRAWS, seed: int = 0) -> Floats:
@@ -123,6 +121,7 @@ def percentile_interval(draws: Floats, level: float = LEVEL) -> tuple[Floats, Fl
     return ends[0], ends[1]
 
 
-def _single_interval(draws: list[float], level: float) -> tuple[float, float]:
-    low, high = percentile_interval(np.array(draws, dtype=np.float64)[:, None], level)
+def _single_interval(blocks: Sequence[ArrayLike], level: float) -> tuple[float, float]:
+    draws = np.concatenate([np.zeros(0), *(np.asarray(block, dtype=np.float64) for block in blocks)])
+    low, high = percentile_interval(draws[:, None], level)
     return float(low[0]), float(high[0])

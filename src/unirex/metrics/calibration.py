@@ -29,13 +29,11 @@ class BinRow(NamedTuple):
     accuracy: float
 
 
-def expected_calibration_error(
-    confidence: ArrayLike, correct: ArrayLike, *, bins: int = BINS, weights: ArrayLike | None = None
-) -> float:
+def expected_calibration_error(confidence: ArrayLike, correct: ArrayLike, *, bins: int = BINS) -> float:
     """How far confidence is from accuracy, on average over texts: ECE. Lower is better.
 
-    Σ over bins of (texts in the bin / all texts) · |accuracy - mean confidence| (Guo et al. 2017). `weights`
-    say how often each text counts. NaN for no texts at all.
+    Σ over bins of (texts in the bin / all texts) · |accuracy - mean confidence| (Guo et al. 2017). NaN for no
+    texts at all.
 
     >>> expected_calibration_error([0.75, 0.75, 0.5], [1, 0, 1])
     0.3333333333333333
@@ -43,8 +41,29 @@ def expected_calibration_error(
     0.3333333333333333
     """
     filled = Bins(bins)
-    filled.add_all(confidence, correct, weights)
+    filled.add_all(confidence, correct)
     return filled.error
+
+
+def drawn_calibration_errors(
+    confidence: ArrayLike, correct: ArrayLike, times: ArrayLike, *, bins: int = BINS
+) -> Floats:
+    """`expected_calibration_error` in each of several draws: [D].
+
+    Args:
+        confidence: [N].
+        correct: [N].
+        times: how often each text counts in each draw, [D, N].
+        bins: how many there are.
+
+    >>> drawn_calibration_errors([0.75, 0.5], [1, 0], [[1, 1], [2, 0]]).tolist()  # ½·¼ + ½·½, then ¼
+    [0.375, 0.25]
+    """
+    sure, drawn = np.asarray(confidence, dtype=np.float64), np.asarray(times, dtype=np.float64)
+    gaps = np.zeros((len(sure), bins))  # correct - confidence, in the bin of the text
+    gaps[np.arange(len(sure)), bin_numbers(sure, bins)] = np.asarray(correct, dtype=np.float64) - sure
+    with np.errstate(invalid="ignore"):  # 0 / 0 where a draw has no text
+        return np.abs(drawn @ gaps).sum(-1) / drawn.sum(-1)
 
 
 def share_interval(share: float, texts: float) -> tuple[float, float]:
@@ -98,20 +117,19 @@ class Bins:
         self.hits += other.hits
         self.confidences += other.confidences
 
-    def add_all(self, confidence: ArrayLike, correct: ArrayLike, weights: ArrayLike | None = None) -> None:
-        """Count several texts [N]; `weights` say how often each counts."""
+    def add_all(self, confidence: ArrayLike, correct: ArrayLike) -> None:
+        """Count several texts [N]."""
         sure, right = np.asarray(confidence, dtype=np.float64), np.asarray(correct, dtype=np.float64)
         if sure.ndim != 1 or sure.shape != right.shape:
             raise ValueError(f"confidences of shape {sure.shape} for answers of shape {right.shape}")
         if sure.size:
             _check(float(sure.min()))
             _check(float(sure.max()))
-        times = np.ones_like(sure) if weights is None else np.asarray(weights, dtype=np.float64)
         bins = len(self.counts)
         numbers = bin_numbers(sure, bins)
-        self.counts += np.bincount(numbers, times, bins)
-        self.hits += np.bincount(numbers, times * right, bins)
-        self.confidences += np.bincount(numbers, times * sure, bins)
+        self.counts += np.bincount(numbers, minlength=bins)
+        self.hits += np.bincount(numbers, right, bins)
+        self.confidences += np.bincount(numbers, sure, bins)
 
     @property
     def error(self) -> float:

@@ -3,7 +3,8 @@
 All functions take labels of any hashable type, predictions first. A tuple is a set of labels, where texts
 have any number of them. Higher is better for every one of them.
 Each is computed from counts of (predicted, gold) pairs, so that a stream of any length can be scored as it
-passes: with such counts at hand, call the function that ends in `_of`.
+passes: with such counts at hand, call the function that ends in `_of`. The F1 of many draws at once comes
+from counts that are arrays, with a number for each draw.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 
 from unirex.data.example import answer_labels
 
-Confusion = Mapping[tuple[Any, Any], int]  # (predicted, gold) → how often
+Confusion = Mapping[tuple[Any, Any], Any]  # (predicted, gold) → how often; F1: or [D], in each draw
 
 COLLAPSED = 0.99  # one label for this share of the texts: the classifier hardly looks at them
 FEWEST = 10  # texts; of fewer, one label for all may be luck
@@ -75,7 +76,8 @@ def macro_f1(
 
 def macro_f1_of(counts: Confusion, *, labels: Sequence[Hashable] | None = None) -> float:
     """`macro_f1` from counts."""
-    f1 = [row.f1 for row in class_report_of(counts, labels).values()]
+    found = _label_counts(counts)
+    f1 = [f1_from_counts(*(counter[label] for counter in found)) for label in _counted_labels(counts, labels)]
     return sum(f1) / len(f1) if f1 else float("nan")
 
 
@@ -132,7 +134,7 @@ def binary_f1_of(
         if not ordered:
             return float("nan")
         positive = ordered[-1]
-    return class_report_of(counts, [positive])[positive].f1
+    return f1_from_counts(*(counter[positive] for counter in _label_counts(counts)))
 
 
 # The metrics of the registry that are computed from a confusion table.
@@ -198,13 +200,14 @@ def collapse_of(counts: Confusion) -> Collapse | None:
     return Collapse(label, times / texts) if times / texts >= needed else None
 
 
-def f1_from_counts(hits: int, guesses: int, occurrences: int) -> float:
+def f1_from_counts(hits: Any, guesses: Any, occurrences: Any) -> Any:
     """F1 of one class, the harmonic mean of hits / guesses and hits / occurrences; 0 if there is neither.
 
     >>> f1_from_counts(1, 2, 3)  # 2·1 / (2 + 3)
     0.4
     """
-    return 2 * hits / (guesses + occurrences) if guesses + occurrences else 0.0
+    total = guesses + occurrences
+    return 2 * hits / (total + (total == 0))
 
 
 def f1_from_rates(precision: float, recall: float) -> float:
