@@ -10,7 +10,7 @@ import pytest
 from hypothesis import settings
 
 gc.disable()  # while tests are collected: that takes a fifth less, as nothing that is imported is garbage
-settings.register_profile("unirex", deadline=None, derandomize=True, max_examples=40)
+settings.register_profile("unirex", deadline=None, derandomize=True, max_examples=25)
 settings.load_profile("unirex")
 
 

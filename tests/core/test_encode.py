@@ -79,7 +79,7 @@ def only(encoder, example):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(segments=PAIRS)
 def test_gold_tokens_are_those_with_gold_characters(kind, segments):
     example = Example("x", tuple(text for text, _ in segments), 0, tuple(gold for _, gold in segments))
@@ -104,7 +104,7 @@ def test_gold_tokens_are_those_with_gold_characters(kind, segments):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(case=TEXT_AND_GOLD)
 def test_characters_to_tokens_to_characters(kind, case):
     """What comes back is every covered gold character, and nothing but tokens that hold one."""
@@ -123,7 +123,7 @@ def test_characters_to_tokens_to_characters(kind, case):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(
     words=st.lists(
         st.sampled_from(["a", "film", "电影", "فيلم", "✨", "naïve", "unbelievable", "."]), min_size=1

@@ -81,11 +81,11 @@ def test_the_default_changes_nothing(usual):
 
 @pytest.mark.parametrize("method", method_names())
 def test_every_method_builds_under_parity(method, learner):
-    for data in (planted((8, 4, 4)), planted_choices((8, 4, 4))):
-        config = resolve(method, None, {"encoder": str(learner)}, preset="parity")
-        check_method(method, config)
-        check_trainable(data, config)
-        build_system(method, data, config, learns=False)
+    data = planted_choices((8, 4, 4))  # the hardest kind of task
+    config = resolve(method, None, {"encoder": str(learner)}, preset="parity")
+    check_method(method, config)
+    check_trainable(data, config)
+    build_system(method, data, config, learns=False)
 
 
 @pytest.mark.parametrize("line", SETTINGS, ids=str)

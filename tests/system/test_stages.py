@@ -207,7 +207,6 @@ def test_force_touches_nothing_that_is_no_run(learner, tmp_path):
     ("method", "variant", "training"),
     [
         *(("fresh", "original", number) for number in range(3)),
-        ("fresh", "unirex", 1),
         ("fresh-p", "original", 1),
         ("l2e", "unirex", 1),
     ],
