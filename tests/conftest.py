@@ -43,6 +43,14 @@ def learner(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def shallow_learner(tmp_path_factory):
+    """A learner of one layer, which trains in three quarters of the time."""
+    import planted
+
+    return planted.save_learner(tmp_path_factory.mktemp("shallow-learner"), layers=1)
+
+
+@pytest.fixture(scope="session")
 def classifier(learner):
     """A classifier that learnt the planted corpus and nothing about explaining."""
     import planted

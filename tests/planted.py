@@ -107,7 +107,7 @@ def filler(chance: random.Random, size: int, label: str | None, run: int = 1):
     return " ".join(words), ((start, start + len(" ".join(words[place : place + run]))),)
 
 
-def save_learner(folder):
+def save_learner(folder, *, layers: int = 2):
     """A tiny encoder with ordinary weights that knows every word of the corpus: it learns in seconds."""
     import torch
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
@@ -120,6 +120,7 @@ def save_learner(folder):
     raw.normalizer, raw.pre_tokenizer = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer()
     tokens = tiny.wrapped(raw, tiny.BERT_MARKS)
     config = tiny.encoder_config("bert", len(tokens), pad=tokens.pad_token_id)
+    config.num_hidden_layers = layers
     config.initializer_range = 0.1
     torch.manual_seed(0)
     AutoModel.from_config(config).save_pretrained(folder)

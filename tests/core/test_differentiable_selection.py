@@ -23,6 +23,11 @@ FAITHFUL = Objectives(
 SELECTORS = ("straight_through", "gumbel")
 
 
+@pytest.fixture(scope="session")
+def learner(shallow_learner):
+    return shallow_learner
+
+
 def build(encoders, selector, *, family="bert", extractor="dual-lm", **settings):
     return tiny.build_model(
         encoders(family),

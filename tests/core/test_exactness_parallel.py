@@ -38,6 +38,11 @@ TOGETHER = {
 PROMISED = 1e-5
 
 
+@pytest.fixture(scope="session")
+def learner(shallow_learner):
+    return shallow_learner
+
+
 def prepared(method, learner, **training):
     """A system before training, in double precision and without dropout, and its settings."""
     wanted = {"epochs": 1, "batch_size": BATCH, "learning_rate": RATE, "warmup": WARMUP, "dropout": False}

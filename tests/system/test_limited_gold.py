@@ -23,6 +23,11 @@ DATA = planted((60, 12, 12))
 IDS = [example.id for example in DATA["train"]]
 
 
+@pytest.fixture(scope="session")
+def learner(shallow_learner):
+    return shallow_learner
+
+
 def settings(learner, seed=0, **training):
     base = {"epochs": 2, "learning_rate": 2e-3, "batch_size": 8, "gold_fraction": 10}
     base = {"encoder": str(learner), "pooling": "mean", "training": base | training, "progress": False}

@@ -22,6 +22,11 @@ from unirex.training.processes import Processes, is_first_process, launched, pro
 DATA = planted((48, 8, 4))
 
 
+@pytest.fixture(scope="session")
+def learner(shallow_learner):
+    return shallow_learner
+
+
 def settings(learner, **training):
     hardware = {"devices": 2, "accelerator": "cpu", "strategy": "spawn"}
     wanted = {"epochs": 6, "patience": 6, "batch_size": 8, **hardware, **training}

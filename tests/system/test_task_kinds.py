@@ -29,6 +29,7 @@ KINDS = {
     "long": (planted_long((6, 3, 4)), {"max_length": 40, "truncation": "windows"}),
 }
 STEPS = {"steps": 3}  # of integrated gradients, to be quick
+ALL_LAYERS = {"slm-fpo": {"extractor_options": {"layers": 2}}}  # of the learner
 VARIANTS = {
     "sgt:original": ("sgt", {"sgt": {"variant": "original"}}),
     "l2e:label": ("l2e", {"extractor_options": {"label": True}, "l2e": {"teacher_options": STEPS}}),
@@ -61,6 +62,11 @@ METHODS = pytest.mark.parametrize(
 )
 
 
+@pytest.fixture(scope="session")
+def learner(shallow_learner):
+    return shallow_learner
+
+
 def fit(learner, data, method="slm-fp", training=QUICK, **settings):
     return unirex.fit(
         method, data, encoder=str(learner), pooling="mean", training=training, progress=False, **settings
@@ -83,7 +89,7 @@ def fitted(learner):
 
 def settings_of(name):
     """A method, or a variant of one, as `fit` takes it."""
-    method, settings = VARIANTS.get(name, (name, {}))
+    method, settings = VARIANTS.get(name, (name, ALL_LAYERS.get(name, {})))
     if name == method and method_settings(method)["extractor"] == "integrated-gradients":
         settings = {"extractor_options": STEPS}
     return {"method": method, **settings}

@@ -28,6 +28,11 @@ from unirex.training.checkpoints import load_state, save_state
 DATA = planted((48, 16, 16))
 
 
+@pytest.fixture(scope="session")
+def learner(shallow_learner):
+    return shallow_learner
+
+
 def settings(learner, **training):
     base = {"epochs": 3, "learning_rate": 2e-3, "batch_size": 16}
     return {"encoder": str(learner), "pooling": "mean", "training": base | training, "progress": False}
