@@ -23,7 +23,6 @@ ONE_BUDGET = {"budgets_per_step": 1}  # passes of the others are most of the tim
 PACE = {
     "aa-f": {"training": LIKE_THE_CLASSIFIER, **ONE_BUDGET},
     **dict.fromkeys(("aa-fp", "dlm-fp"), ONE_BUDGET),
-    "slm-fpo": {"extractor_options": {"layers": 2}},  # all that the learner has
     # Gates that are drawn learn slowly, and close for good if few tokens are asked for too early.
     "hard-kuma": {"training": SLOWLY},
 }
@@ -41,11 +40,6 @@ VARIANTS = {
 }
 NAMED = {name: (name, PACE.get(name, {})) for name in method_names()} | ABLATIONS | VARIANTS
 ALONE = [name for name in method_names() if method_settings(name).get("predict_from") == "rationale"]
-
-
-@pytest.fixture(scope="session")
-def learner(shallow_learner):
-    return shallow_learner
 
 
 @pytest.fixture(scope="session")
