@@ -266,6 +266,7 @@ def _f1_interval(tally: Tally, f1_of: Callable[..., Any]) -> Interval:
     pairs, counts = list(tally.confusion), list(tally.confusion.values())
 
     def statistic(times: Ints) -> Floats:  # [D, pairs] -> [D]
-        return f1_of(dict(zip(pairs, times.T, strict=True)), labels=tally.labels)
+        found = f1_of(dict(zip(pairs, times.T, strict=True)), labels=tally.labels)
+        return np.broadcast_to(found, len(times))  # one 0 for all draws where a label is in no pair
 
     return bootstrap_counts(statistic, counts, draws=INTERVAL_DRAWS)

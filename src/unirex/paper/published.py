@@ -61,9 +61,7 @@ ATTRIBUTIONS = {  # extractors of a plain classifier
 }
 HEURISTICS = {"random": "AA-F (Rand)", "gold": "AA-F (Gold)", "inverse": "AA-F (Inv)"}  # in place of IG
 TRANSFER = {"OffenseEval": "offenseval", "SemEval2018": "irony"}  # other names are ours in lower case
-MISPRINTED = {
-    "AA (Rand)": "AA-F (Rand)"
-}  # OffensEval in the table of transfer; the other datasets have it right
+MISPRINTED = {"AA (Rand)": "AA-F (Rand)"}  # for OffensEval alone
 PERCENT = ("forward_simulation_accuracy",)  # of the user study, so not in the registry
 USER_STUDY_KAPPA = {  # Fleiss' kappa of its five annotators, by question
     "forward_simulation_accuracy": 0.2456,
