@@ -3,12 +3,14 @@
 import math
 from collections import Counter
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics as sklearn_metrics
 
-from unirex.metrics import accuracy, binary_f1, macro_f1
+from unirex.evaluation.tally import Tally, _f1_interval
+from unirex.metrics import accuracy, binary_f1, macro_f1, performance
 from unirex.metrics.performance import ClassRow, class_report_of, micro_f1, micro_f1_of
 
 LABELS = (["neg", "pos"], ["entailment", "neutral", "contradiction"], [0, 1, 2], [False, True])
@@ -91,3 +93,19 @@ def test_nothing_to_score_is_not_a_score():
 def test_unequal_lengths_are_refused(metric):
     with pytest.raises(ValueError, match="2 predictions for 1 gold labels"):
         metric(["a", "b"], ["a"])
+
+
+@pytest.mark.parametrize("name", performance.FROM_CONFUSION)
+def test_f1_of_many_draws_is_that_of_each(name):
+    f1_of, pairs = performance.FROM_CONFUSION[name], [("a", "a"), ("a", "b"), ("b", "a"), ("b", "b")]
+    draws = np.random.default_rng(0).multinomial(9, [0.4, 0.3, 0.2, 0.1], size=50)  # some without a "b"
+    found = f1_of(dict(zip(pairs, draws.T, strict=True)), labels=("a", "b"))
+    one_by_one = [f1_of(dict(zip(pairs, row.tolist(), strict=True)), labels=("a", "b")) for row in draws]
+    assert found.tolist() == one_by_one
+
+
+def test_a_label_that_never_occurs_has_an_interval():
+    """Its F1 is 0 in every draw."""
+    tally = Tally(labels=("neg", "pos"))
+    tally.confusion.update({("neg", "neg"): 5})
+    assert [_f1_interval(tally, f1) for f1 in performance.FROM_CONFUSION.values()][-1] == (0.0, 0.0)
