@@ -155,7 +155,7 @@ def eager_encoder(folder):
 
 
 def naive_attention(folder, text, *, rollout, query="cls", layer=-1):
-    """One text without padding through a fresh eager encoder; [T]."""
+    """One text without padding through an eager encoder of its own; [T]."""
     batch = tiny.build_batch(folder, [text])
     with torch.no_grad():
         found = eager_encoder(folder)(input_ids=batch.input_ids, output_attentions=True).attentions

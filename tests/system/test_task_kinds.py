@@ -42,15 +42,8 @@ VARIANTS = {
     "dlm-fp:gumbel": ("dlm-fp", {"selector": "gumbel"}),
 }
 ONE_OF_EACH = ("aa-fp", "sgt-p", "l2e", "fresh-p", "a2r-p", "hard-kuma", "dlm-fp", "slm-fpo")
-LESS_OF_ANOTHER = (
-    "aa-f",
-    "sgt",
-    "dlm-p",
-    "slm-p",
-    "slm-fp",
-    "a2r",
-    "dlm-fpo",
-)  # fewer terms in the loss, or one more head
+# Fewer terms in the loss than another has, or one head more.
+LESS_OF_ANOTHER = ("aa-f", "sgt", "dlm-p", "slm-p", "slm-fp", "a2r", "dlm-fpo")
 METHODS = pytest.mark.parametrize(
     ("kind", "method"),
     # Several sequences a text: the hardest kind.
