@@ -355,12 +355,16 @@ def test_progress_says_what_runs_and_how_long_it_takes(capsys):
     ]
 
 
-def test_plan(place, studied):
+def test_plan(place, studied, capsys):
     folder = studied("main")
     study = load_study(folder)
-    planned = plan(study, store_of(folder), timed=False)
-    assert all(item.state == "done" for item in planned)
-    assert main(command("plan", place, "main", folder, "--rows", "AA (IG)")) == 0
+    planned = plan(study, store_of(folder))
+    assert all(item.state == "done" and item.seconds is None for item in planned)
+    wanted = ("--rows", "AA (IG)", "--workers")
+    assert main(command("plan", place, "main", folder, *wanted, "2", "--threads", "1")) == 0
+    assert "about 0 s here with 2 workers of 1 thread\n" in capsys.readouterr().out
+    assert main(command("plan", place, "main", folder, *wanted, "0")) == 2
+    assert "--workers 0: give at least 1." in capsys.readouterr().err
 
 
 def test_what_cells_need_is_said_before_and_asked_of_a_cluster(place, tmp_path, monkeypatch, capsys):
@@ -395,6 +399,11 @@ def test_passes():
     vanilla = resolve("vanilla", None, {"training": {"epochs": 2}})
     assert training_passes(vanilla, 100) == 200
     assert training_passes(resolve("slm-fp", None, {"training": {"epochs": 1}}), 100) == 600
+    little = {"epochs": 1, "gold_fraction": 10, "batch_size": 32}  # 90 others, 16 to a batch: 6 batches
+    assert training_passes(resolve("slm-fp", None, {"training": little}), 100) == 6 * 32 * 6
+    assert (
+        training_passes(resolve("slm-fp", None, {"training": little | {"max_batches": 2}}), 100) == 2 * 32 * 6
+    )
     assert (
         training_passes(resolve("aa-f", None, {"budgets_per_step": 1, "training": {"epochs": 1}}), 100) == 400
     )

@@ -105,25 +105,30 @@ def _plan_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     _study_options(parser, arguments)
     parser.add_argument("--out", type=str, help="the study's folder, to see what is done")
     parser.add_argument("--workers", type=int, default=1, help="processes the time is estimated for")
+    parser.add_argument("--threads", type=int, help="CPU threads of each (default: the cores divided)")
     parser.add_argument("--no_timing", action="store_true", help="count only; do not time a pass here")
 
 
 def _plan(options: Namespace) -> int:
     """Print what would be run and what it takes."""
+    from unirex.experiments.engine import check_processes, threads_each
     from unirex.experiments.plan import checked, plan
     from unirex.experiments.study import store_of
 
-    study = _study(options)
-    planned = plan(study, store_of(_folder(options, usual="studies/study")), timed=not options.no_timing)
+    check_processes(options.workers, options.threads)
+    threads = options.threads or threads_each(options.workers)
+    study, store = _study(options), store_of(_folder(options, usual="studies/study"))
+    planned = plan(study, store, threads=None if options.no_timing else threads)
     problems = checked(study)
-    print(_planned(study, planned, options.workers))
+    print(_planned(study, planned, workers=options.workers, threads=threads))
     for problem in problems:
         print(f"would fail: {problem}")
     return int(bool(problems))
 
 
-def _planned(study: Study, planned: Sequence[CellPlan], workers: int) -> str:
+def _planned(study: Study, planned: Sequence[CellPlan], *, workers: int, threads: int) -> str:
     """How many cells, which are shared, and how long they take."""
+    from unirex.experiments.engine import processes
     from unirex.report.page import count
 
     uses = Counter(key for number in study.measured for key in number.cell.after)
@@ -140,7 +145,7 @@ def _planned(study: Study, planned: Sequence[CellPlan], workers: int) -> str:
         )
     left = [item for item in planned if item.state != "done"]
     whole = _time(left, "  about ", workers=workers)
-    lines += [f"{whole} with {count(workers, 'worker')} here"] if whole else ["  time not known here"]
+    lines += [f"{whole} here with {processes(workers, threads)}"] if whole else ["  time not known here"]
     lines += [f"  {line}" for line in _memory(left)]
     longest = sorted(left, key=lambda item: -(item.seconds or 0))[:3]
     lines += [f"  longest: {item.cell.work} {item.cell.name}{_time([item], ', ')}" for item in longest]

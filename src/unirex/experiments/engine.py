@@ -71,7 +71,7 @@ def run_cells(
     settled = [cell.key for cell in cells if cell not in queue.waiting]
     with StudyProgress(cells, done=settled, workers=workers, work=work, paces=paces, shown=shown) as progress:
         if queue.waiting:
-            progress.say(f"{progress.status(0.0)}; {_processes(workers, threads)}")
+            progress.say(f"{progress.status(0.0)}; {processes(workers, threads)}")
         if pool is not None:
             _run_in_pool(pool, queue, store, run, progress, workers)
         elif workers == 1:
@@ -97,7 +97,8 @@ def threads_each(workers: int) -> int:
     return max(1, (os.cpu_count() or 1) // workers)
 
 
-def _processes(workers: int, threads: int) -> str:
+def processes(workers: int, threads: int) -> str:
+    """Who runs the cells, in words."""
     return f"{count(workers, 'worker')} of {count(threads, 'thread')}"
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from unirex.config import Config, build_config
+from unirex.encoding.gold import gold_share, gold_size
 from unirex.errors import UserError
 from unirex.experiments.cells import Cell, Data
 from unirex.training.cost import ATTRIBUTION, ATTRIBUTIONS, FORWARD, POINTS, passes_per_text
@@ -59,16 +60,20 @@ def paces(cells: Sequence[Cell], store: Path, work: Mapping[str, Work], *, threa
     if found or sum(item.passes for item in work.values()) < WORTH_TIMING:
         return found
     first = work[cells[0].key]
-    with threads_used(threads):
-        timed = sample(first.config, first.data)
+    timed = sample(first.config, first.data, threads=threads)
     return {} if timed is None else {cell.work: timed for cell in cells}
 
 
 def training_passes(config: Config, texts: int) -> float:
     """Passes over texts of a training, were it to take all its epochs."""
-    training = config.training
-    seen = min(texts, (training.max_batches or texts) * training.batch_size) * training.epochs
-    return seen * passes_per_text(config)
+    training, seen = config.training, texts
+    if training.gold_fraction < 100:  # texts with gold are drawn again and again
+        others = texts - gold_size(texts, training.gold_fraction)
+        room = training.batch_size - gold_share(training.batch_size, training.gold_factor)
+        seen = -(-others // room) * training.batch_size  # rounded up
+    if training.max_batches:
+        seen = min(seen, training.max_batches * training.batch_size)
+    return seen * training.epochs * passes_per_text(config)
 
 
 def measuring_passes(config: Config, options: Mapping[str, Any], texts: int) -> float:
@@ -83,7 +88,7 @@ def measuring_passes(config: Config, options: Mapping[str, Any], texts: int) -> 
     return texts * (FORWARD * (1 + views) + scoring)
 
 
-def sample(config: Config, data: Data) -> float | None:
+def sample(config: Config, data: Data, *, threads: int) -> float | None:
     """Seconds of a pass of a plain classifier over a text of this data; None if there is no encoder here."""
     from unirex.methods.building import build_system
     from unirex.methods.stage_keys import classifier_config
@@ -93,7 +98,8 @@ def sample(config: Config, data: Data) -> float | None:
         system = build_system("vanilla", splits, classifier_config(config))
     except UserError:
         return None
-    return _timed(system, _spread(splits["train"], TIMED * TEXTS))
+    with threads_used(threads):
+        return _timed(system, _spread(splits["train"], TIMED * TEXTS))
 
 
 def _timed(system: Any, examples: Sequence[Any]) -> float:

@@ -23,15 +23,18 @@ class CellPlan:
     seconds: float | None  # here, if it is not done; None: not known
 
 
-def plan(study: Study, store: Path, *, timed: bool = True) -> list[CellPlan]:
-    """The cells with their passes; with `timed`, the seconds of one pass are measured on this machine."""
+def plan(study: Study, store: Path, *, threads: int | None = None) -> list[CellPlan]:
+    """The cells with their passes; the seconds of one are measured here with this number of CPU threads.
+
+    Without one, nothing is timed.
+    """
     speeds: dict[tuple[str, str, str], float | None] = {}
     planned, work = [], work_of(study.cells)
     for cell in with_needs(study.cells, work):
         item = work[cell.key]
         kind = (item.config.encoder, item.data.name, str(item.config.max_length))
-        if timed and kind not in speeds:
-            speeds[kind] = sample(item.config, item.data)
+        if threads is not None and kind not in speeds:
+            speeds[kind] = sample(item.config, item.data, threads=threads)
         found = speeds.get(kind)
         seconds = None if found is None else item.passes * found
         planned.append(CellPlan(cell, cell.state(store), item.passes, seconds))
