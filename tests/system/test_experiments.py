@@ -15,6 +15,7 @@ import pytest
 
 import planted
 from campaign.children import Child
+from commands import write_rows
 from unirex.cli import main
 from unirex.config import merge
 from unirex.data.convert import convert
@@ -134,6 +135,36 @@ def test_rows_under_several_presets(place):
     assert usual["training"]["dropout"] and not parity["training"]["dropout"]
 
 
+def test_presets_that_read_texts_differently_stand_in_one_table(place, tmp_path, monkeypatch, capsys):
+    (tmp_path / "sst").mkdir()
+    for split, part in planted.planted((24, 8, 8)).items():
+        rows = [
+            {
+                "text": item.text.title(),
+                "classification": item.label,
+                "rationale": [1.0] * len(item.text.split()),
+            }
+            for item in part
+        ]
+        write_rows(tmp_path / "sst" / f"{split}.jsonl", rows)
+    options = ["--data", "sst", "--root", str(tmp_path), "--preset", "default", "parity", "--rows", "AA (IG)"]
+    asked = command("run", place, "main", tmp_path / "study", *options)
+    del asked[asked.index("--data") : asked.index("--data") + 2]
+    assert main(asked) == 0
+    said = capsys.readouterr().out
+    assert "AA (IG) [parity]" in said and "8 of 8 texts are read differently in some rows." in said
+
+    def other(preset, data):  # as `sample: first_n` of Yelp
+        return replace(data, source="demo") if preset == "parity" else data
+
+    monkeypatch.setattr("unirex.experiments.study.read_by", other)
+    study = make_study(
+        "main", scale="tiny", data=[str(place / "planted.jsonl")], presets=["default", "parity"]
+    )
+    with pytest.raises(UserError, match="take other examples of planted to measure on"):
+        _ = study.measured
+
+
 def test_equal_settings_are_one_cell_and_others_are_not(place):
     def keys(**settings):
         study = make_study(
@@ -231,6 +262,19 @@ def test_failed_cells_are_said(place, tmp_path, capsys):
     assert main(["experiment", "status", str(out)]) == 1
     said = capsys.readouterr().out
     assert "failed: train UNIREX (DLM-P), seed 0, planted: " in said and "Traceback" not in said
+
+
+def test_what_will_fail_is_said_at_the_beginning(place, tmp_path, capsys):
+    rows = [
+        {"text": item.text, "label": item.label, "split": split}
+        for split, part in planted.planted((8, 4, 4)).items()
+        for item in part
+    ]
+    data = str(write_rows(tmp_path / "unmarked.jsonl", rows))
+    arguments = command("run", place, "main", tmp_path / "study", "--rows", "UNIREX (DLM-P)", "--data", data)
+    assert main(arguments) == 1
+    first = capsys.readouterr().err.splitlines()[0]
+    assert first.startswith("would fail: train UNIREX (DLM-P), seed 0, unmarked: dataset 'unmarked' has no")
 
 
 def test_status_fills_up_and_says_what_runs(studied, place, tmp_path, capsys):
@@ -455,6 +499,13 @@ def test_mistakes_are_found_before_anything_is_trained(place, tmp_path, capsys):
         ("measure: {budgets: [true]}", [], "row A: budgets [True]: give per cents"),
         ("measure: {dial: 2}", [], "row A: dial 2: give a number from 0"),
         ("measure: {budgets: [ten]}", [], "row A: budgets ['ten']: give per cents"),
+        ("measure: {dial: 0.5}", [], "row A: measure: dial 0.5: slm-fp has one score a token"),
+        ("measure: {extractor_options: {steps: 5}}", [], "row A: measure: extractor_options are for an"),
+        ("vary: {training.epochs: [1, 1]}", [], "vary.training.epochs: 1 is there twice"),
+        ("vary: {seed: [1]}", ["--settings.seed", "2"], "--settings.seed: the row A .seed 1. has its own, 1"),
+        ("scales: {quick: {vary: {seed: [1]}}}", [], "scale quick: vary: unknown setting 'seed'"),
+        ("seeds: []", [], "seeds is an empty list"),
+        ("measured_on: {demo: {lables: {a: b}}}", [], "measured_on.demo: unknown key 'lables'"),
         ("", ["--split", "tset"], "row A: .* has no split 'tset'"),
         ("", ["--workers", "0"], "--workers 0: give at least 1"),
     ):
@@ -497,10 +548,18 @@ def test_options_of_an_extractor_reach_the_measurement(place):
 
 
 def test_a_file_of_ones_own(place, tmp_path, capsys):
+    """Also on data whose labels others stand for; `experiment FILE` is short for `experiment run FILE`."""
+    rows = (place / "planted.jsonl").read_text("utf-8").replace('"neg"', '"hate"').replace('"pos"', '"other"')
+    (tmp_path / "tweets.jsonl").write_text(rows, "utf-8")
+    measured = f"measured_on:\n  {tmp_path / 'tweets.jsonl'}: {{labels: {{hate: neg, other: pos}}}}\n"
     file = tmp_path / "mine.yaml"
-    file.write_text("rows:\n  Plain: {method: vanilla}\nreport: [table]\n", "utf-8")
-    assert main(command("run", place, str(file), tmp_path / "mine")) == 0
-    assert "Plain" in capsys.readouterr().out
+    file.write_text("rows:\n  Plain: {method: vanilla}\nreport: [table]\n" + measured, "utf-8")
+    asked = command("run", place, str(file), tmp_path / "mine")
+    assert main([asked[0], *asked[2:]]) == 0
+    said = capsys.readouterr().out
+    assert "trained on planted, measured on tweets" in said and "Plain" in said
+    (made,) = StudyResults(load_study(tmp_path / "mine"), tmp_path / "mine").made
+    assert f"revision {made['git']}" in said if made["git"] else "Made with unirex" in said
     assert main(["experiment", "plan", "mian"]) == 2
     assert "did you mean 'main'" in capsys.readouterr().err
 

@@ -144,7 +144,7 @@ def numbers(monkeypatch):
     """Trials without trainings: performance falls with the weight, faithfulness grows with it."""
 
     def stub(self, definition, point, name):
-        cell = Cell("measure", name, dict(point), f"{name} {point}")
+        cell = Cell("measure", name, {**point, "options": {}}, f"{name} {point}")
         measured = Measured(Variant(Row(name, self.method), point), 0, "", "", (), cell)
         return SimpleNamespace(cells=[cell], measured=[measured])
 

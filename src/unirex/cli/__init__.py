@@ -76,6 +76,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def parse(arguments: Sequence[str]) -> Namespace:
     """The parsed arguments; a mistake in them is an error that names the option and what is expected."""
+    if arguments[:1] == ["experiment"]:
+        from unirex.cli.experiment import with_action
+
+        arguments = with_action(arguments)
     parser = build_parser(arguments)
     try:
         joined = joined_tables(arguments, called_parser(parser, arguments))

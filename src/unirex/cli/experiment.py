@@ -13,7 +13,7 @@ from jsonargparse import ArgumentParser, Namespace
 from unirex.cli import experiment_tune, shared
 from unirex.cli.command import Command, sub_commands
 from unirex.errors import UserError
-from unirex.files import duration, write_file
+from unirex.files import duration
 
 if TYPE_CHECKING:
     from unirex.experiments.plan import CellPlan
@@ -34,6 +34,7 @@ def _list(options: Namespace) -> int:
         definition = read_definition(name)
         scales = ", ".join(definition.scales)
         print(f"{name}: {definition.about}\n    {len(definition.rows)} rows; scales: {scales}")
+    print("and `unirex experiment tune`: search the settings of a method on dev.")
     return 0
 
 
@@ -105,7 +106,7 @@ def _plan_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     _study_options(parser, arguments)
     parser.add_argument("--out", type=str, help="the study's folder, to see what is done")
     parser.add_argument("--workers", type=int, default=1, help="processes the time is estimated for")
-    parser.add_argument("--threads", type=int, help="CPU threads of each (default: the cores divided)")
+    parser.add_argument("--threads", type=int, help="CPU threads of each; see `run`")
     parser.add_argument("--no_timing", action="store_true", help="count only; do not time a pass here")
 
 
@@ -115,8 +116,8 @@ def _plan(options: Namespace) -> int:
     from unirex.experiments.plan import checked, plan
     from unirex.experiments.study import store_of
 
-    check_processes(options.workers, options.threads)
-    threads = options.threads or threads_each(options.workers)
+    check_processes(options.workers, None)
+    threads = shared.given_threads(options.threads) or threads_each(options.workers)
     study, store = _study(options), store_of(_folder(options, usual="studies/study"))
     planned = plan(study, store, threads=None if options.no_timing else threads)
     problems = checked(study)
@@ -131,13 +132,14 @@ def _planned(study: Study, planned: Sequence[CellPlan], *, workers: int, threads
     from unirex.experiments.engine import processes
     from unirex.report.page import count
 
-    uses = Counter(key for number in study.measured for key in number.cell.after)
+    uses = {(cell.key, item.variant.row.name) for item in study.measured for cell in item.trained}
+    rows = Counter(key for key, _ in uses)
     number = count(len(study.measured), "measurement")
     lines = [f"{study.definition.name}, scale {study.facts['scale']}: {number}"]
     for work, thing in (("train", "training"), ("measure", "measurement")):
         part = [item for item in planned if item.cell.work == work]
         left = [item for item in part if item.state != "done"]
-        shared = sum(times > 1 for key, times in uses.items() if work == "train")
+        shared = sum(rows[item.cell.key] > 1 for item in part)
         also = f", {shared} shared by several rows" if shared else ""
         lines.append(
             f"  {count(len(part), thing)}{also}; {len(part) - len(left)} done; "
@@ -171,7 +173,9 @@ def _time(planned: Sequence[CellPlan], said: str, *, workers: int = 1) -> str:
     """The time of these cells after the words `said`; nothing if it is not known."""
     seconds = [item.seconds for item in planned]
     known = [value for value in seconds if value is not None]
-    return "" if len(known) < len(seconds) else f"{said}{duration(sum(known) / workers)}"
+    if len(known) < len(seconds):
+        return ""
+    return f"{said}{duration(sum(known) / min(workers, max(1, len(known))))}"
 
 
 def _run_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
@@ -185,11 +189,14 @@ def _run_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
 def _run(options: Namespace) -> int:
     """Run what is not done, then report."""
     from unirex.experiments.cells import LOG
+    from unirex.experiments.plan import checked
     from unirex.experiments.results import StudyResults
     from unirex.experiments.study import store_of
     from unirex.report.page import count
 
     study, folder = _study(options), _folder(options)
+    for problem in checked(study):
+        print(f"would fail: {problem}", file=sys.stderr)
     try:
         with experiment_tune.workers(options) as workers:
             failures = study.run(folder, retry_failed=options.retry_failed, **workers)
@@ -286,26 +293,35 @@ def _is_search(folder: Path) -> bool:
 
 def _write_report(results: Results, folder: Path | None, html: str | None) -> int:
     """Print the tables; with a folder, write them, the figures and the page there."""
-    from unirex.experiments.report import report, report_page, state_notes
+    from unirex.experiments.report import report, state_notes, write_report
     from unirex.report.page import count
 
     notes = state_notes(results)
     if not results.finished:
         print("\n".join(notes))
         return 0
-    sections, paths = report(results), list[Path]()
+    sections = report(results)
     for section in sections:
         for table in section.tables:
             print(f"{section.title}\n\n{table.text()}\n")
     print("\n".join(notes))
-    if folder is not None:
-        paths += results.save(folder)
-        paths += [path for section in sections for path in section.save(folder / "report")]
-    page = html or (None if folder is None else folder / "report.html")
-    if page is not None:
-        write_file(Path(page), report_page(results, sections, notes=notes))
+    if folder is not None or html is not None:
+        paths, page = write_report(results, folder, html=html, sections=sections)
         print(f"{count(len(paths), 'file')} in {folder}; page in {page}" if paths else f"page in {page}")
     return 0
+
+
+def with_action(arguments: Sequence[str]) -> list[str]:
+    """`experiment NAME` and `experiment FILE.yaml` are short for `experiment run …`.
+
+    >>> with_action(["experiment", "main", "--out", "studies/main"])
+    ['experiment', 'run', 'main', '--out', 'studies/main']
+    """
+    from unirex.experiments.definition import ENDINGS, experiment_names
+
+    command, *rest = arguments
+    short = rest and (rest[0] in experiment_names() or rest[0].endswith(ENDINGS))
+    return [command, "run", *rest] if short else [command, *rest]
 
 
 options, run = sub_commands(

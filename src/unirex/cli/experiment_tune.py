@@ -73,7 +73,7 @@ def worker_options(parser: ArgumentParser) -> None:
     add = parser.add_argument
     add("--engine", type=str, default="local", help="local (processes), or ray: tasks of a cluster")
     add("--workers", type=int, help="cells at a time (default: 1; of ray as many as have room)")
-    add("--threads", type=int, help="CPU threads of each (default: the cores divided; of ray 1)")
+    add("--threads", type=int, help="CPU threads of each (default: UNIREX_THREADS, else the cores divided)")
     add("--address", type=str, help="of --engine ray: the cluster (default: RAY_ADDRESS, else one here)")
 
 
@@ -82,7 +82,7 @@ def workers(options: Namespace) -> Iterator[dict[str, Any]]:
     """The arguments of `run_cells` that say who runs cells."""
     from unirex.scale.engines import Staff
 
-    staff = Staff(options.engine, options.workers, options.threads, options.address)
+    staff = Staff(options.engine, options.workers, shared.given_threads(options.threads), options.address)
     if staff.engine == "local":
         yield {"workers": staff.workers or 1, "threads": staff.threads}
         return

@@ -51,7 +51,8 @@ def staff_of(options: Namespace) -> Staff | None:
         return None
     from unirex.scale.engines import Staff
 
-    return Staff(options.engine, options.workers, options.threads, options.address, options.device)
+    threads = shared.given_threads(options.threads)
+    return Staff(options.engine, options.workers, threads, options.address, options.device)
 
 
 def _check_local(options: Namespace) -> None:

@@ -165,19 +165,27 @@ def load_options(options: Namespace) -> dict[str, Any]:
 
 def use_threads(threads: int | None) -> None:
     """Use this many CPU threads, else as many as UNIREX_THREADS says; torch decides if neither is given."""
+    wanted = given_threads(threads)
+    if wanted is None:
+        return
+    import torch
+
+    torch.set_num_threads(wanted)
+    os.environ.setdefault("RAYON_NUM_THREADS", str(wanted))  # the tokenizer's
+
+
+def given_threads(threads: int | None) -> int | None:
+    """CPU threads by the option `--threads`, else by UNIREX_THREADS; None if neither is given."""
     from_environment = os.environ.get(THREADS, "").strip()
     setting = f"--threads {threads}"
     if threads is None:
         if not from_environment:
-            return
+            return None
         setting = f"{THREADS}={from_environment}"
         threads = int(from_environment) if from_environment.isdecimal() else 0
     if threads < 1:
         raise UserError(f"{setting}: give a whole number of threads, at least 1.")
-    import torch
-
-    torch.set_num_threads(threads)
-    os.environ.setdefault("RAYON_NUM_THREADS", str(threads))  # the tokenizer's
+    return threads
 
 
 def typed_option(name: str, value: str) -> list[str]:

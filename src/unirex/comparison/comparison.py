@@ -44,6 +44,7 @@ def compare(
     draws: int = TEST_DRAWS,
     examples: int = PAGE_EXAMPLES,
     gate: float | None = None,
+    same_texts: bool = True,
     advance: Callable[[int], object] | None = None,
 ) -> Comparison:
     """Read evaluations of the same examples and put them side by side.
@@ -59,6 +60,7 @@ def compare(
         draws: number of draws of each test.
         examples: most texts of a page.
         gate: methods below this share of the best performance (gate · best) get no relative gain.
+        same_texts: refuse evaluations in which an id stands for another text; without, that is a note.
         advance: progress callback: number of records just read.
     """
     if test not in get_args(PairedTest):
@@ -71,7 +73,7 @@ def compare(
     if not groups:
         raise UserError("there is nothing to compare; give runs, evaluations or files of records.")
     evaluations = [read_evaluation(source, advance=advance) for group in groups.values() for source in group]
-    aligned, notes = align(evaluations, advance=advance)
+    aligned, notes = align(evaluations, same_texts=same_texts, advance=advance)
     remaining = iter(aligned)
     methods = [Method(name, [next(remaining) for _ in group]) for name, group in groups.items()]
     return Comparison(

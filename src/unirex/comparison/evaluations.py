@@ -228,11 +228,15 @@ def value_table(evaluation: Evaluation, keys: Collection[str]) -> ValueTable:
 
 
 def align(
-    evaluations: Sequence[Evaluation], *, advance: Callable[[int], object] | None = None
+    evaluations: Sequence[Evaluation],
+    *,
+    same_texts: bool = True,
+    advance: Callable[[int], object] | None = None,
 ) -> tuple[list[Evaluation], list[str]]:
-    """The evaluations on the examples that all of them have, and a note if that is not all examples.
+    """The evaluations on the examples that all of them have, and notes on what is not the same.
 
-    Those with more examples are read again; `advance` is the progress callback.
+    Those with more examples are read again; `advance` is the progress callback. Without `same_texts`, the
+    text of an id may differ: it was read in different ways.
     """
     for evaluation in evaluations:
         _check_ids(evaluation)
@@ -254,11 +258,14 @@ def align(
         positions = {name: number for number, name in enumerate(evaluation.columns.ids)}
         order = [positions[name] for name in aligned[0].columns.ids]
         evaluation.order = np.array(order, dtype=np.int64)
-        _check_same_examples(aligned[0], evaluation)
+    differing = max(_check_same_examples(aligned[0], other, texts=same_texts) for other in aligned)
     _mark_own_budgets(aligned)
-    most = max(len(evaluation.columns) for evaluation in evaluations)
-    note = f"Only the {len(shared)} texts that all have count; the largest evaluation has {most}."
-    return aligned, [note] if most > len(shared) else []
+    most, notes = max(len(evaluation.columns) for evaluation in evaluations), []
+    if most > len(shared):
+        notes.append(f"Only the {len(shared)} texts that all have count; the largest evaluation has {most}.")
+    if differing:
+        notes.append(f"{differing} of {len(shared)} texts are read differently in some rows.")
+    return aligned, notes
 
 
 def _check_ids(evaluation: Evaluation) -> None:
@@ -301,19 +308,20 @@ def _check_equal(name: str, evaluations: Sequence[Evaluation], shown: Callable[[
             )
 
 
-def _check_same_examples(first: Evaluation, other: Evaluation) -> None:
-    """Refuse an id that stands for another text or label."""
-    texts = np.array(first.text_checksums) != np.array(other.text_checksums)[other.order]
+def _check_same_examples(first: Evaluation, other: Evaluation, *, texts: bool) -> int:
+    """Refuse an id that stands for another label or, if asked, another text; the number of other texts."""
+    others = np.array(first.text_checksums) != np.array(other.text_checksums)[other.order]
     labels = [other.columns.gold[number] for number in other.order]
     pairs = zip(first.columns.gold, labels, strict=True)
     differing = [None not in (a, b) and str(a) != str(b) for a, b in pairs]  # other tools may write 1 as "1"
-    wrong = np.flatnonzero(texts | np.array(differing))
+    wrong = np.flatnonzero(others & texts | np.array(differing))
     if wrong.size:
         what = "label" if differing[wrong[0]] else "text"
         raise UserError(
             f"example '{first.columns.ids[wrong[0]]}' has another {what} in {other.source.origin} than in "
             f"{first.source.origin}; compare evaluations of the same data."
         )
+    return int(others.sum())
 
 
 def _mark_own_budgets(evaluations: Sequence[Evaluation]) -> None:

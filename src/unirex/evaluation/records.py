@@ -101,6 +101,14 @@ class Record:
     trained_removal: str | None = None  # what training removed tokens by, if it did
 
     @property
+    def answered(self) -> Scored:
+        """The scored sequence of the choice that is predicted; without choices, the only one."""
+        names, predicted = list(map(str, self.labels)), str(self.predicted)
+        if self.choices and len(self.sequences) == len(self.choices) and predicted in names:
+            return self.sequences[names.index(predicted)]
+        return self.sequences[0]
+
+    @property
     def full(self) -> float:
         """p(target) of the system's answer: from the whole text, if it reads that; NaN if unknown."""
         return self.of_target([self.probabilities])[0] if self.probabilities else float("nan")

@@ -19,6 +19,7 @@ from unirex.data.load import load_dataset
 from unirex.errors import UserError, one_line, unknown
 from unirex.files import HeldError, held, locked, new_folder, write_file
 from unirex.removals import REMOVALS
+from unirex.training.run_folder import made_with
 
 if TYPE_CHECKING:
     from unirex.config import Config
@@ -146,7 +147,7 @@ class Cell:
         return "failed" if (folder / FAILED).exists() else "waiting"
 
     def result(self, store: Path) -> dict[str, Any]:
-        """What a finished cell left: seconds, and the folder of its run or its evaluation."""
+        """What a finished cell left: seconds, the folder of its run or its evaluation, and `made_with`."""
         return json.loads((self.folder(store) / DONE).read_text("utf-8"))
 
     def failure(self, store: Path) -> str:
@@ -171,6 +172,7 @@ def measure_cell(trained: Cell, data: Data, options: Mapping[str, Any], *, split
     from unirex.methods.stage_keys import MADE, content_key
 
     check_measuring(options)
+    _check_explainer(options, trained)
     if not data.load().get(split):
         raise UserError(f"{data.source}: has no split '{split}' to measure on.")
     method, folder = trained.content["method"], trained.folder(Path()).name
@@ -210,6 +212,22 @@ def check_measuring(options: Mapping[str, Any]) -> None:
         check_budgets(options["budgets"])
 
 
+def _check_explainer(options: Mapping[str, Any], trained: Cell) -> None:
+    """Refuse another explainer than the system can have, and options that would do nothing."""
+    config, method = trained.content["config"], trained.content["method"]
+    extractor, dial = options.get("extractor"), options.get("dial")
+    if options.get("extractor_options") and not extractor:
+        raise UserError("measure: extractor_options are for an extractor; name it: measure.extractor.")
+    if extractor and config["predict_from"] == "rationale":
+        raise UserError(f"measure: extractor {extractor}: {method} predicts from its own rationale.")
+    if dial is not None and extractor:
+        raise UserError("measure: the dial is for the system's own scores; leave out the extractor.")
+    if dial is not None and not config["extractor_options"].get("order"):
+        raise UserError(
+            f"measure: dial {dial}: {method} has one score a token; slm-fpo and dlm-fpo have two."
+        )
+
+
 def run_cell(cell: Cell, store: Path) -> None:
     """Do the work of a cell, unless it is done; a failure is kept in its folder and raised.
 
@@ -232,7 +250,7 @@ def run_cell(cell: Cell, store: Path) -> None:
                 _keep_failure(folder, error)
                 raise
         done = {"seconds": round(time.monotonic() - begin, 1), "place": place.relative_to(store).as_posix()}
-        write_file(folder / DONE, json.dumps(done) + "\n")
+        write_file(folder / DONE, json.dumps(done | made_with()) + "\n")
 
 
 def _keep_failure(folder: Path, error: Exception) -> None:

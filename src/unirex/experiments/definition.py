@@ -14,6 +14,7 @@ import yaml
 from unirex.config import DEFAULT_PRESET, merge, read_settings
 from unirex.errors import UserError, unknown
 
+ENDINGS = (".yaml", ".yml")  # of files with experiments
 LIBRARY = files(__package__) / "library"
 SCALES = "scales"  # the file of the library that every experiment's scales are merged with
 # Of a report.
@@ -175,9 +176,11 @@ def read_definition(name: str) -> Definition:
     """The experiment of the package with this name, or in this file."""
     if name in experiment_names():
         return as_definition(_library(name), name, place=f"experiment {name}")
-    if not name.endswith((".yaml", ".yml")):
+    if not name.endswith(ENDINGS):
         raise unknown("experiment", name, experiment_names())
-    return as_definition(read_settings(name), Path(name).stem, place=name)
+    definition = as_definition(read_settings(name), Path(name).stem, place=name)
+    _check_varied(definition, name)
+    return definition
 
 
 def _library(name: str) -> dict[str, Any]:
@@ -203,6 +206,15 @@ def as_definition(content: Settings, name: str, *, place: str) -> Definition:
         ],
         scales={key: _built(Scale, scale or {}, f"{place}: scale {key}") for key, scale in scales.items()},
     )
+
+
+def _check_varied(definition: Definition, place: str) -> None:
+    """Refuse values at a scale for what the experiment does not vary: they would do nothing."""
+    varied = dict.fromkeys([*definition.vary, *(key for row in definition.rows for key in row.vary)])
+    for name, scale in definition.scales.items():
+        for key in scale.vary:
+            if key not in varied:
+                raise UserError(f"{place}: scale {name}: vary: {unknown('setting', key, varied)}")
 
 
 def _scales(content: Settings, place: str) -> dict[str, Any]:
@@ -242,7 +254,25 @@ def _built(kind: type[Any], content: Settings, place: str) -> Any:
     for key, values in (content.get("vary") or {}).items():
         if not isinstance(values, list) or not values:
             raise UserError(f"{place}: vary.{key} is a list of values, not {values!r}.")
+        twice = [value for value in values if values.count(value) > 1]
+        if twice:
+            raise UserError(f"{place}: vary.{key}: {twice[0]!r} is there twice; give each value once.")
+    for key in ("seeds", "data"):
+        if content.get(key) is not None and not content[key]:
+            raise UserError(f"{place}: {key} is an empty list; leave it out, or give at least one.")
+    for data, table in (content.get("measured_on") or {}).items():
+        _check_measured_on(table, f"{place}: measured_on.{data}")
     return kind(**{key: value for key, value in content.items() if value is not None})
+
+
+def _check_measured_on(table: Any, place: str) -> None:
+    if not isinstance(table, Mapping | None):
+        raise UserError(f"{place} is a table, as in {{labels: {{hate: neg}}}}, not {table!r}.")
+    for key, value in (table or {}).items():
+        if key != "labels":
+            raise UserError(f"{place}: {unknown('key', key, ['labels'])}")
+        if not isinstance(value, Mapping):
+            raise UserError(f"{place}.labels is a table, as in {{hate: neg}}, not {value!r}.")
 
 
 def _table(content: Settings, key: str, place: str) -> dict[str, Any]:

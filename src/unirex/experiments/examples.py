@@ -45,9 +45,11 @@ def marked_examples(results: StudyResults, trained_on: str, measured_on: str) ->
         if number.variant.name not in found:
             records = read_records(find_records(results.evaluation(number)))
             found[number.variant.name] = {record.id: record for record in records}
-    first = next(iter(found.values()))
-    marked = [record.id for record in first.values() if _gold(record)]
-    names = [name for name in chosen if name in first] or marked[:SHOWN]
+    first, *others = found.values()
+    shared = [record for record in first.values() if all(record.id in records for records in others)]
+    marked = [record.id for record in shared if _gold(record)]
+    known = {record.id for record in shared}
+    names = [name for name in chosen if name in known] or marked[:SHOWN]
     return [_marked(name, {row: records[name] for row, records in found.items()}) for name in names]
 
 
@@ -59,13 +61,13 @@ def _marked(name: str, records: Mapping[str, Record]) -> MarkedExample:
 
 
 def _gold(record: Record) -> list[tuple[int, int, int]]:
-    scored = record.sequences[0]
+    scored = record.answered
     return [token for token, gold in zip(scored.tokens, scored.gold or (), strict=False) if gold]
 
 
 def _top(record: Record) -> list[list[CharSpan]]:
     """As many of the highest tokens as people marked; of equal ones the first."""
-    scored = record.sequences[0]
+    scored = record.answered
     order = sorted(range(len(scored.tokens)), key=lambda number: (-scored.scores[number], number))
     tokens = [scored.tokens[number] for number in order[: len(_gold(record))]]
     return [[(start, end) for at, start, end in tokens if at == number] for number in _numbers(record)]

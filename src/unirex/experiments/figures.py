@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from unirex.comparison import Comparison
 from unirex.comparison.figures import INTERVALS, estimate
 from unirex.comparison.tables import value_cell
+from unirex.data.validate import is_number
 from unirex.experiments.results import published_rows
 from unirex.metrics.paired import mean_std
 from unirex.metrics.registry import metric
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from unirex.experiments.results import Results
 
 GOLD = "training.gold_fraction"
+CONSTANT = "\0"  # the place of rows that have the same value at all points
 Bars = Mapping[str, Sequence[float]]  # of each row, one value for each series
 Dots = Mapping[str, tuple[Estimate, float]]  # of each row, and as published
 
@@ -103,29 +105,32 @@ def auprc_lines(results: Results, comparison: Comparison, trained_on: str, measu
     if not results.varied:
         return None
     setting, key, of_gold = results.varied[0], "auprc", results.varied[0] == GOLD
-    by_row: dict[str, dict[float | None, tuple[str, list[float]]]] = {}
+    by_row: dict[str, dict[str, tuple[str, list[float]]]] = {}
+    places: dict[str, Any] = {}
     for number in results.finished:
         value = results.saved(number)["metrics"].get(key)
         if (number.trained_on, number.measured_on) == (trained_on, measured_on) and value is not None:
             point = {name: at for name, at in number.variant.point.items() if name != setting}
             points = by_row.setdefault(replace(number.variant, point=point).name, {})
-            name, values = points.setdefault(number.variant.point.get(setting), (number.variant.name, []))
+            at = str(number.variant.point.get(setting, CONSTANT))
+            places.setdefault(at, number.variant.point.get(setting))
+            name, values = points.setdefault(at, (number.variant.name, []))
             values.append(metric(key).scale * value)
     several = any(len(values) > 1 for points in by_row.values() for _, values in points.values())
     of_texts = {} if several else {method.name: estimate(method, key) for method in comparison.methods}
-    ticks = sorted({at for points in by_row.values() for at in points if at is not None})
+    ticks = sorted((at for at in places if at != CONSTANT), key=lambda at: _in_order(places[at]))
     lines = []
     for order, (row, points) in enumerate(by_row.items()):
         numbers: list[Estimate] = []
         for at in ticks:
-            name, values = points.get(at) or points.get(None) or ("", [nan])  # None: the same at all points
+            name, values = points.get(at) or points.get(CONSTANT) or ("", [nan])
             mean, std = mean_std(values)
             spread = 0.0 if isnan(std) else std
             over_seeds = (mean, mean - spread, mean + spread)
             numbers.append(over_seeds if several else of_texts.get(name, over_seeds))
         lines.append(Series(row, numbers, order))
     across = "training texts with gold, %" if of_gold else setting
-    panel = LinePanel("", across, header(key), list(map(str, ticks)), lines)
+    panel = LinePanel("", across, header(key), ticks, lines)
     against = "the per cent of training texts that keep their gold rationale" if of_gold else setting
     bands = "one standard deviation over seeds" if several else "95 % intervals over texts, of one seed"
     return Figure(
@@ -134,6 +139,11 @@ def auprc_lines(results: Results, comparison: Comparison, trained_on: str, measu
         f"AUPRC against {against}. Bands: {bands}.",
         lambda: plots.lines([panel], height=4.2),
     )
+
+
+def _in_order(value: Any) -> tuple[bool, float, str]:
+    """Numbers by size, then everything else by name."""
+    return (False, float(value), "") if is_number(value) else (True, 0.0, str(value))
 
 
 def cost(results: Results, comparison: Comparison, trained_on: str, measured_on: str) -> Figure | None:

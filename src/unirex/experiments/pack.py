@@ -23,7 +23,6 @@ from unirex.files import write_file
 from unirex.metrics.registry import HEADLINE, OUTCOMES
 
 FORMAT = 1
-ENDING = ".zip"
 ABOUT = "pack.json"
 KEPT = (  # metrics of which every value is kept, under all removals
     *HEADLINE,
@@ -60,7 +59,7 @@ class Pack:
         place: path of the file, for messages.
         definition: of the experiment at its scale.
         scale: its name.
-        made: versions and revision.
+        made: versions and revisions.
         planned: names of all measurements, done or not.
         measurements: those that are done.
     """
@@ -68,7 +67,7 @@ class Pack:
     place: str
     definition: Definition
     scale: str
-    made: Mapping[str, Any]
+    made: Sequence[Mapping[str, Any]]
     planned: Sequence[Sequence[Any]]
     measurements: Sequence[Packed]
 
@@ -100,7 +99,7 @@ def _packed(results: StudyResults) -> bytes:
         "format": FORMAT,
         "definition": _without_folders(definition),
         "scale": results.scale,
-        "made": results.study.made,
+        "made": results.made,
         "planned": [slot(number) for number in results.study.measured],
         "measurements": _without_folders(measurements),
         "sums": {name: hashlib.sha256(content).hexdigest() for name, content in files.items()},
@@ -188,7 +187,11 @@ def _read(file: zipfile.ZipFile, place: str) -> Pack:
     table = about["definition"]
     table["rows"] = {row.pop("name"): row for row in table["rows"]}
     definition = as_definition(table, str(table.pop("name")), place=place)
-    made = {"versions": dict(about["made"]["versions"]), "git": about["made"]["git"]}
+    given = about["made"]  # of older packs one table
+    made = [
+        {"versions": dict(part["versions"]), "git": part["git"]}
+        for part in (given if isinstance(given, list) else [given])
+    ]
     planned = [(str(name), int(seed), str(on), str(of)) for name, seed, on, of in about["planned"]]
     measurements = list(_measurements(file, about, definition, place))
     return Pack(place, definition, str(about["scale"]), made, planned, measurements)
@@ -203,7 +206,8 @@ def _measurements(
         key = str(entry["cell"])
         trained = Cell("train", "", {"method": entry["method"], "config": dict(entry["config"])}, "")
         variant = Variant(rows[entry["row"]], dict(entry["point"]), str(entry["preset"]))
-        cell = Cell("measure", variant.name, {"options": dict(entry["options"])}, key)
+        content = {"options": dict(entry["options"]), "split": str(entry["split"])}
+        cell = Cell("measure", variant.name, content, key)
         on, of = str(entry["trained_on"]), str(entry["measured_on"])
         saved = _metrics(contents[f"metrics/{key}.json"], f"{place}: {variant.name}")
         values = ValueTable.read(

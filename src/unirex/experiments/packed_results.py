@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +11,7 @@ from unirex.config import flat
 from unirex.errors import UserError
 from unirex.experiments.definition import Definition, experiment_names, read_definition
 from unirex.experiments.pack import Pack, Packed, slot
-from unirex.experiments.results import Results
+from unirex.experiments.results import Results, distinct
 from unirex.experiments.study import Measured
 
 
@@ -27,7 +26,6 @@ class PackedResults(Results):
         for pack in packs[1:]:
             _check_alike(first, pack)
         self.definition, self.scale = _merged(packs), first.scale
-        self.made = [dict(part) for part in {json.dumps(pack.made): pack.made for pack in packs}.values()]
         self._found = _by_slot(packs)
 
     @property
@@ -36,6 +34,11 @@ class PackedResults(Results):
         rows = [row.name for row in self.definition.rows]
         found = [packed.measured for packed in self._found.values()]
         return sorted(found, key=lambda number: (rows.index(number.variant.row.name), number.seed))
+
+    @property
+    def made(self) -> list[Mapping[str, Any]]:
+        """The versions and revisions of all packs."""
+        return distinct([part for pack in self.packs for part in pack.made])
 
     @property
     def planned(self) -> list[str]:
@@ -65,7 +68,7 @@ def _check_alike(first: Pack, other: Pack) -> None:
 
 
 def _merged(packs: Sequence[Pack]) -> Definition:
-    """The definition with the rows and seeds of all packs.
+    """The definition with the rows, seeds and presets of all packs.
 
     Of the package's own experiments rows stand in its order, and the report has the parts it has now.
     """
@@ -77,7 +80,8 @@ def _merged(packs: Sequence[Pack]) -> Definition:
     )
     seeds = sorted({seed for pack in packs for seed in pack.definition.seeds})
     merged = [rows[name] for name in order if name in rows]
-    return replace(first, rows=merged, seeds=seeds, report=own.report)
+    presets = tuple(dict.fromkeys(preset for pack in packs for preset in pack.definition.presets))
+    return replace(first, rows=merged, seeds=seeds, report=own.report, presets=presets)
 
 
 def _by_slot(packs: Sequence[Pack]) -> dict[tuple[str, int, str, str], Packed]:
@@ -102,7 +106,8 @@ def _by_slot(packs: Sequence[Pack]) -> dict[tuple[str, int, str, str], Packed]:
 def _differing(first: Measured, other: Measured) -> str | None:
     """The first setting that differs, but for seeds."""
     ours, theirs = (
-        flat(number.trained[-1].content["config"]) | flat({"measure": number.cell.content["options"]})
+        flat(number.trained[-1].content["config"])
+        | flat({"measure": number.cell.content["options"], "split": number.cell.content["split"]})
         for number in (first, other)
     )
     names = dict.fromkeys([*ours, *theirs])

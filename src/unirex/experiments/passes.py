@@ -14,7 +14,8 @@ from unirex.config import Config, build_config
 from unirex.encoding.gold import gold_share, gold_size
 from unirex.errors import UserError
 from unirex.experiments.cells import Cell, Data
-from unirex.training.cost import ATTRIBUTION, ATTRIBUTIONS, FORWARD, POINTS, passes_per_text
+from unirex.extractors import extractor_name
+from unirex.training.cost import FORWARD, VIEWS, attribution_passes, passes_per_text
 
 TIMED = 3  # batches timed
 TEXTS = 32  # in each
@@ -79,12 +80,15 @@ def training_passes(config: Config, texts: int) -> float:
 def measuring_passes(config: Config, options: Mapping[str, Any], texts: int) -> float:
     """Passes over texts of a measurement."""
     budgets = len(options.get("budgets") or config.budgets)
-    views = budgets * (1 + options.get("draws", 5) + len(options.get("beside") or [0]))
-    extractor = options.get("extractor") or config.extractor
-    scoring = 0.0
-    if extractor in ATTRIBUTIONS:
-        steps = (options.get("extractor_options") or config.extractor_options).get("steps", POINTS)
-        scoring = ATTRIBUTION * steps
+    active = [name for name, _ in config.objectives.active()]
+    usual = 1 + any(name in active for name in VIEWS)  # the removal of training, and one it never saw
+    beside = options.get("beside")
+    views = budgets * (1 + options.get("draws", 5) + (usual if beside is None else len(beside)))
+    extractor = extractor_name(options.get("extractor") or config.extractor)
+    own = extractor == config.extractor and "extractor_options" not in options
+    scoring = attribution_passes(
+        extractor, config.extractor_options if own else options.get("extractor_options", {})
+    )
     return texts * (FORWARD * (1 + views) + scoring)
 
 
@@ -107,12 +111,12 @@ def _timed(system: Any, examples: Sequence[Any]) -> float:
 
     encoded = list(system.text_encoder.encode(examples))
     pad, model = int(system.tokenizer.pad_token_id), system.model.train()
-    begin = time.perf_counter()
+    begin, counted = time.perf_counter(), len(encoded)
     for number, batch in enumerate(_batches(encoded)):
         model(**vars(collate(batch, pad))).loss.backward()
-        if number == 0:
-            begin = time.perf_counter()  # the first one warms up
-    return (time.perf_counter() - begin) / max(1, len(encoded) - TEXTS)
+        if number == 0 and len(encoded) > TEXTS:
+            begin, counted = time.perf_counter(), len(encoded) - TEXTS  # the first one warms up
+    return (time.perf_counter() - begin) / max(1, counted)
 
 
 def _batches(items: Sequence[Any]) -> Iterator[list[Any]]:

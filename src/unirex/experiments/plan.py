@@ -7,7 +7,7 @@ from pathlib import Path
 
 from unirex.config import build_config
 from unirex.errors import UserError, one_line
-from unirex.experiments.cells import Cell
+from unirex.experiments.cells import Cell, Data
 from unirex.experiments.needs import with_needs
 from unirex.experiments.passes import sample, work_of
 from unirex.experiments.study import Study
@@ -42,17 +42,27 @@ def plan(study: Study, store: Path, *, threads: int | None = None) -> list[CellP
 
 
 def checked(study: Study) -> list[str]:
-    """What would make trainings fail, found before any is begun: one line for every row."""
-    from unirex.methods.building import check_method, check_trainable
-
+    """What would make cells fail, found before any is run: one line for every cell."""
     problems = []
     for cell in study.cells:
-        if cell.work == "train":
-            config = build_config(cell.content["config"])
-            data = next(data for data in study.data if data.source == cell.content["data"]["source"])
-            try:
-                check_method(cell.content["method"], config)
-                check_trainable(data.load(), config)
-            except UserError as error:
-                problems.append(f"{cell.name}: {one_line(error)}")
+        try:
+            _check_training(cell) if cell.work == "train" else _check_measurement(cell)
+        except UserError as error:
+            problems.append(f"{cell.work} {cell.name}: {one_line(error)}")
     return problems
+
+
+def _check_training(cell: Cell) -> None:
+    from unirex.methods.building import check_method, check_trainable
+
+    config = build_config(cell.content["config"])
+    check_method(cell.content["method"], config)
+    check_trainable(Data.read(cell.content["data"]).load(), config)
+
+
+def _check_measurement(cell: Cell) -> None:
+    from unirex.extractors import check_options, extractor_name
+
+    options = cell.content["options"]
+    if options.get("extractor"):
+        check_options(extractor_name(options["extractor"]), options.get("extractor_options", {}))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from unirex.comparison import Comparison
@@ -20,6 +21,7 @@ from unirex.comparison.tables import (
 )
 from unirex.experiments import examples, figures
 from unirex.experiments.results import POSITIVE, Results, StudyResults, published_rows
+from unirex.files import write_file
 from unirex.methods.presets import preset
 from unirex.metrics.registry import HEADLINE, PERFORMANCE_SCORES
 from unirex.metrics.relative_gain import GUARDED, shows_guarded
@@ -30,6 +32,7 @@ from unirex.report.markup import element
 from unirex.report.page import count, header, page, resource
 from unirex.report.sections import CITATION, Section
 
+PAGE = "report.html"
 HELD_OUT = "csd/mask_token"
 COST = ("convergence_delta", "seconds")  # columns of an experiment on cost
 SHOWN_VERSIONS = ("unirex", "torch", "transformers", "python")
@@ -44,6 +47,30 @@ def report(results: Results) -> list[Section]:
             if results.has_texts or name != "examples":
                 parts += DRAWN[name](results, comparison, trained_on, measured_on)
     return parts
+
+
+def write_report(
+    results: Results,
+    folder: Path | None,
+    *,
+    html: str | Path | None = None,
+    sections: Sequence[Section] | None = None,
+) -> tuple[list[Path], Path]:
+    """Write the tidy results, every table and figure into a folder, and the page; their paths.
+
+    Args:
+        results: `StudyResults(study, folder)` of a study, or `PackedResults([read_pack(file), …])`.
+        folder: None: only the page.
+        html: another place for the page than `report.html` in the folder.
+        sections: what `report` gives, if it is at hand.
+    """
+    sections, paths = report(results) if sections is None else sections, list[Path]()
+    if folder is not None:
+        paths += results.save(folder)
+        paths += [path for section in sections for path in section.save(folder / "report")]
+    page_path = Path(html) if html else (folder or Path()) / PAGE
+    write_file(page_path, report_page(results, sections, notes=state_notes(results)))
+    return paths, page_path
 
 
 def report_page(results: Results, sections: Sequence[Section], *, notes: Sequence[str]) -> str:
@@ -70,14 +97,21 @@ def state_notes(results: Results) -> list[str]:
     seeds = results.definition.seeds
     said = f"{'seeds' if len(seeds) > 1 else 'seed'} {', '.join(map(str, seeds))}"
     notes.append(f"Scale {results.scale}, {said}.")
-    return [*notes, *map(made_note, results.made)]
+    return [*notes, *made_notes(results.made)]
 
 
-def made_note(made: Mapping[str, Any]) -> str:
-    """The versions that numbers were made with."""
-    versions = [f"{name} {version}" for name, version in made["versions"].items() if name in SHOWN_VERSIONS]
-    revision = f" (revision {made['git']})" if made["git"] else ""
-    return f"Made with {', '.join(versions)}{revision}."
+def made_notes(made: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The versions that numbers were made with, each once with all revisions of the code."""
+    found: dict[str, list[str]] = {}
+    for part in made:
+        shown = [f"{name} {version}" for name, version in part["versions"].items() if name in SHOWN_VERSIONS]
+        found.setdefault(", ".join(shown), []).extend([part["git"]] if part["git"] else [])
+    return [f"Made with {versions}{_revisions(list(dict.fromkeys(found[versions])))}." for versions in found]
+
+
+def _revisions(names: Sequence[str]) -> str:
+    kind = "revision" if len(names) == 1 else "revisions"
+    return f" ({kind} {', '.join(names)})" if names else ""
 
 
 def table(results: Results, comparison: Comparison, trained_on: str, measured_on: str) -> Iterator[Section]:

@@ -37,13 +37,17 @@ class Results(ABC):
 
     definition: Definition
     scale: str
-    made: Sequence[Mapping[str, Any]]  # versions and revision of all that measured
     has_texts: bool  # whether examples can be shown
 
     @property
     @abstractmethod
     def finished(self) -> Sequence[Measured]:
         """The measurements that are done."""
+
+    @property
+    @abstractmethod
+    def made(self) -> Sequence[Mapping[str, Any]]:
+        """The versions and revisions that the finished measurements and their trainings were made with."""
 
     @property
     @abstractmethod
@@ -105,7 +109,7 @@ class Results(ABC):
         writer.writerows(rows)
         paths = [folder / f"results.{ending}" for ending in ("csv", "parquet")]
         write_file(paths[0], out.getvalue())
-        columns = {name: [row[name] for row in rows] for name in names}
+        columns = {name: _of_one_kind([row[name] for row in rows]) for name in names}
         replace_file(paths[1], lambda draft: parquet.write_table(pyarrow.table(columns), draft))
         return paths
 
@@ -119,7 +123,8 @@ class Results(ABC):
         for number in self.finished:
             if (number.trained_on, number.measured_on) == (trained_on, measured_on):
                 groups.setdefault(number.variant.name, []).append(self.evaluation(number))
-        return compare(groups)
+        one_reading = len(self.definition.presets) == 1  # a preset may read texts in lower case
+        return compare(groups, same_texts=one_reading)
 
 
 class StudyResults(Results):
@@ -130,12 +135,20 @@ class StudyResults(Results):
     def __init__(self, study: Study, folder: Path) -> None:
         self.study, self.folder, self.store = study, folder, store_of(folder)
         self.definition, self.scale = study.definition, str(study.facts.get("scale"))
-        self.made = [study.made]
 
     @cached_property
     def finished(self) -> list[Measured]:
         """The measurements that are done."""
         return [number for number in self.study.measured if number.cell.state(self.store) == "done"]
+
+    @property
+    def made(self) -> list[Mapping[str, Any]]:
+        """What cells were made with; of cells of versions that did not keep it, what the study ran with."""
+        used = [cell for number in self.finished for cell in (*number.trained, number.cell)]
+        left = [cell.result(self.store) for cell in used if cell.state(self.store) == "done"]
+        return distinct(
+            [{key: found.get(key, made) for key, made in self.study.made.items()} for found in left]
+        )
 
     @property
     def planned(self) -> list[str]:
@@ -166,6 +179,19 @@ class StudyResults(Results):
         """What stands for the last label of the dataset that was measured on, if labels were renamed."""
         data = next((data for data in self.study.on if data.name == number.measured_on), None)
         return None if data is None else dict(data.labels).get(str(data.load().info.labels[-1]))
+
+
+def _of_one_kind(values: Sequence[Any]) -> Sequence[Any]:
+    """The values of a column, as text if they are of several kinds, or lists."""
+    kinds = {type(value) for value in values if value is not None}
+    if kinds <= {int, float} or (len(kinds) == 1 and kinds <= {str, bool}):
+        return values
+    return [None if value is None else str(value) for value in values]
+
+
+def distinct(made: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Versions and revisions, each once."""
+    return list({json.dumps(part): part for part in made}.values())
 
 
 def published_rows(experiment: str, trained_on: str, measured_on: str) -> Mapping[str, published.Published]:

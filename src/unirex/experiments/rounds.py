@@ -154,7 +154,7 @@ class Rounds:
         cells = list({cell.key: cell for study in studies for cell in study.cells}.values())
         if options.get("pool") is not None:  # processes of this machine are not chosen by what cells need
             cells = with_needs(cells, work_of(cells))
-        failures = run_cells(cells, store_of(self.folder), **options)
+        failures = run_cells(cells, store_of(self.folder), retry_failed=True, **options)
         return {failure.cell.key: failure.error for failure in failures}
 
     def _pruned(self, batch: Sequence[Any], options: Mapping[str, Any]) -> dict[int, str]:

@@ -10,12 +10,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unirex.config import BUDGETS, Config, merge
+from unirex.config import BUDGETS, Config, flat, merge
 from unirex.errors import UserError, one_line, unknown
 from unirex.experiments.cells import TAUGHT_BY_CLASSIFIER, Cell, Data, measure_cell, train_cell
-from unirex.experiments.definition import Definition, Variant, as_definition, read_definition
+from unirex.experiments.definition import Definition, Settings, Variant, as_definition, read_definition
 from unirex.files import write_file
-from unirex.training.run_folder import git_revision, versions
+from unirex.training.run_folder import made_with
 
 if TYPE_CHECKING:
     from unirex.experiments.engine import Failure
@@ -46,7 +46,7 @@ class Study:
         on: what it is measured on; empty: what it was trained on.
         split: measured.
         facts: how it was asked for.
-        made: versions of packages and the revision of the code; of a study in a folder, those it ran with.
+        made: versions of packages and the revision of the code; of a study in a folder, of its last run.
     """
 
     definition: Definition
@@ -54,17 +54,30 @@ class Study:
     on: Sequence[Data] = ()
     split: str = "test"
     facts: Mapping[str, Any] = field(default_factory=dict)
-    made: Mapping[str, Any] = field(default_factory=lambda: {"versions": versions(), "git": git_revision()})
+    made: Mapping[str, Any] = field(default_factory=made_with)
 
     @cached_property
     def measured(self) -> list[Measured]:
         """Every number of the table, in the order of its rows."""
+        self._check_readings()
         return [
             self._measured(variant, replace(config, seed=seed), trained_on, measured_on)
             for variant, trained_on, config in self._configs()
             for seed in self.definition.seeds
             for measured_on in [read_by(variant.preset, data) for data in self.on] or [trained_on]
         ]
+
+    def _check_readings(self) -> None:
+        """Refuse presets that read other examples of a dataset: their rows could not be compared."""
+        first, *others = self.definition.presets
+        for data in self.on or self.data:
+            for other in others:
+                one, two = (read_by(name, data).load().get(self.split, ()) for name in (first, other))
+                if {example.id for example in one} != {example.id for example in two}:
+                    raise UserError(
+                        f"--preset {first} {other}: they take other examples of {data.name} to measure on, "
+                        "so rows could not be compared; run one at a time."
+                    )
 
     def _configs(self) -> Iterator[tuple[Variant, Data, Config]]:
         """Every variant on all data with its settings, which are checked once for all seeds."""
@@ -131,7 +144,7 @@ class Study:
         check_processes(workers, threads)
         threads = threads or threads_each(workers)
         cells, store = self.cells, store_of(folder)  # a wrong definition is found here
-        self.made = {"versions": versions(), "git": git_revision()}
+        self.made = made_with()
         self.save(folder)
         work = work_of(cells)
         return run_cells(
@@ -192,8 +205,8 @@ def make_study(
         scale: `paper`, `small`, `tiny`, or one of the file's own.
         data: names, files or folders, instead of the experiment's datasets.
         options: how data is read: keyword arguments of `load_dataset`, such as `root`.
-        settings: of every training, over all others.
-        measure: of every measurement, over the experiment's: options of `evaluate`, such as `number`.
+        settings: of every training, over those of the scale; not what a row sets itself.
+        measure: of every measurement, likewise: options of `evaluate`, such as `number`.
         seeds: instead of the experiment's.
         rows: names of the rows to run; all if not given.
         presets: of settings, each of which every row is run under: `["default", "parity"]` shows what the
@@ -207,6 +220,8 @@ def make_study(
             if name not in known:
                 raise unknown("row", name, known)
         definition = replace(definition, rows=[known[name] for name in dict.fromkeys(rows)])
+    for kind, given in (("settings", settings), ("measure", measure)):
+        _check_free(definition, kind, given or {})
     definition = replace(
         definition,
         settings=merge(definition.settings, settings or {}),
@@ -217,13 +232,29 @@ def make_study(
     )
     reading = tuple((options or {}).items())
     on = [
-        Data(source, reading, tuple((str(key), label) for key, label in (table.get("labels") or {}).items()))
+        Data(
+            source,
+            reading,
+            tuple((str(key), label) for key, label in ((table or {}).get("labels") or {}).items()),
+        )
         for source, table in definition.measured_on.items()
     ]
     trained_on = [Data(source, reading) for source in definition.data]
     for datasets in (trained_on, on):
         _check_names(datasets)
     return Study(definition, trained_on, on, split, {"experiment": experiment, "scale": scale})
+
+
+def _check_free(definition: Definition, kind: str, given: Settings) -> None:
+    """Refuse settings that rows set themselves, or that vary: they would do nothing there."""
+    for variant in definition.variants():
+        own = flat(variant.settings if kind == "settings" else variant.measure)
+        taken = [name for name in flat(given) if name in own]
+        if taken:
+            raise UserError(
+                f"--{kind}.{taken[0]}: the row {variant.name} has its own, {own[taken[0]]}; "
+                "take other rows with --rows, or write an experiment of your own."
+            )
 
 
 def _check_names(datasets: Sequence[Data]) -> None:

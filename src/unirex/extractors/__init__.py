@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from inspect import signature
 from numbers import Real
 from typing import TYPE_CHECKING, Any
@@ -87,13 +88,18 @@ def extractor_name(name: str) -> str:
 
 def build_extractor(name: str, encoder_config: Any, options: dict[str, Any]) -> nn.Module:
     """The extractor called `name`; an unknown option is an error."""
+    check_options(name, options)
+    return EXTRACTORS[name](encoder_config, **options)
+
+
+def check_options(name: str, options: Mapping[str, Any]) -> None:
+    """Refuse options that this extractor does not have."""
     known = option_names(name)
     for key in options:
         if key not in known:
             raise UserError(
                 f"extractor '{name}' has no option '{key}'; its options: {', '.join(known) or 'none'}."
             )
-    return EXTRACTORS[name](encoder_config, **options)
 
 
 def option_names(name: str) -> list[str]:

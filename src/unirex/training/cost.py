@@ -6,16 +6,24 @@ of docs/scale.md (`benchmarks/cost_model.py`, which also compares them with meas
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from unirex.config import Config
 from unirex.models.activations import NUMBER, kept_numbers
 
 POINTS = 3  # of Integrated Gradients, if nothing else is said
+SAMPLES = {"smoothgrad": 20, "gradient-shap": 5}  # if nothing else is said
 ATTRIBUTION = 2 / 3  # of a training pass: forward and backward, but no gradients of weights
 FORWARD = 1 / 3  # of a training pass
-ATTRIBUTIONS = ("integrated-gradients", "gradient", "input-x-gradient", "deeplift")
-GRADIENTS = (*ATTRIBUTIONS, "smoothgrad", "gradient-shap")  # explain by a backward pass
+GRADIENTS = (  # explain by a backward pass
+    "integrated-gradients",
+    "gradient",
+    "input-x-gradient",
+    "deeplift",
+    *SAMPLES,
+)
 DOUBLED = "deeplift"  # runs a text and its baseline side by side
 SECOND_ENCODER = ("dual-lm", "bucket-tagger", "a2r", "hard-kuma")
 VIEWS = ("comprehensiveness", "sufficiency")
@@ -58,14 +66,31 @@ def passes_per_text(config: Config) -> float:
     views = [active[name] for name in VIEWS if name in active]
     if views:
         each += _budgets(config) * (1 - min(getattr(view, "warmup", 0.0) for view in views))
-    if config.extractor in ATTRIBUTIONS and (views or "plausibility" in active):
+    if views or "plausibility" in active:
         second = 2.0 if "plausibility" in active else 1.0  # derivatives
-        each += second * ATTRIBUTION * config.extractor_options.get("steps", POINTS)
+        each += second * attribution_passes(config.extractor, config.extractor_options)
     if "ordering" in active:
         ordering = objectives.ordering
         share = (1 - ordering.warmup) / ordering.every
-        each += share * ATTRIBUTION * ordering.teacher_options.get("steps", POINTS)
+        each += share * attribution_passes(ordering.teacher, ordering.teacher_options)
     return each
+
+
+def attribution_passes(extractor: str, options: Mapping[str, Any]) -> float:
+    """Training passes that scoring a text by gradients takes; 0 for other extractors.
+
+    >>> attribution_passes("integrated-gradients", {"steps": 30}), attribution_passes("shared-lm", {})
+    (20.0, 0.0)
+    """
+    if extractor not in GRADIENTS:
+        return 0.0
+    return ATTRIBUTION * _points(extractor, options) * (1 + (extractor == DOUBLED))
+
+
+def _points(extractor: str, options: Mapping[str, Any]) -> int:
+    """The gradients that are taken of a text."""
+    usual = SAMPLES.get(extractor, POINTS if extractor == "integrated-gradients" else 1)
+    return options.get("steps") or options.get("samples") or usual
 
 
 def kept_passes(config: Config) -> float:
@@ -81,8 +106,7 @@ def graph_passes(config: Config) -> float:
     """How often its tokens are kept in a graph of the gradients themselves, which is never computed again."""
     if not second_order(config):
         return 0.0
-    options, usual = config.extractor_options, POINTS if config.extractor == "integrated-gradients" else 1
-    return 2.0 * (options.get("steps") or options.get("samples") or usual)
+    return 2.0 * _points(config.extractor, config.extractor_options)
 
 
 def second_order(config: Config) -> bool:

@@ -195,6 +195,11 @@ def versions(packages: Sequence[str] = PACKAGES) -> dict[str, str]:
     return {name: _installed(name) for name in packages}
 
 
+def made_with() -> dict[str, Any]:
+    """What results made by this process depend on beside their settings: versions and the revision."""
+    return {"versions": versions(), "git": git_revision()}
+
+
 @cache
 def _installed(package: str) -> str:
     try:

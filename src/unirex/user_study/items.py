@@ -66,17 +66,14 @@ def read_method(records: Iterable[Record], name: str) -> dict[str, Reading]:
 
 
 def _reading(record: Record, label: str, predicted: str) -> Reading:
-    names, sequence = tuple(map(str, record.labels)), record.sequences[0]
-    if record.choices and len(record.sequences) == len(record.choices) and predicted in names:
-        sequence = record.sequences[names.index(predicted)]
     return Reading(
         record.id,
         record.segments,
         record.choices,
         label,
         predicted,
-        names,
-        _words(record.segments, sequence),
+        tuple(map(str, record.labels)),
+        _words(record.segments, record.answered),
         record.truncated,
     )
 
