@@ -88,19 +88,12 @@ class Variant:
     @property
     def settings(self) -> dict[str, Any]:
         """Of the training."""
-        return merge(self.row.settings, nested(self._part(measure=False)))
+        return merge(self.row.settings, nested(part_of(self.point, measure=False)))
 
     @property
     def measure(self) -> dict[str, Any]:
         """Of the measurement."""
-        return merge(self.row.measure, nested(self._part(measure=True)))
-
-    def _part(self, *, measure: bool) -> dict[str, Any]:
-        return {
-            name.removeprefix(MEASURE): value
-            for name, value in self.point.items()
-            if name.startswith(MEASURE) == measure
-        }
+        return merge(self.row.measure, nested(part_of(self.point, measure=True)))
 
 
 @dataclass(frozen=True)
@@ -296,6 +289,19 @@ def nested(settings: Settings) -> dict[str, Any]:
             part = {table: part}
         found = merge(found, part)
     return found
+
+
+def part_of(point: Settings, *, measure: bool) -> dict[str, Any]:
+    """What a point says of the measurement, or of the training.
+
+    >>> part_of({"measure.dial": 0.5, "seed": 1}, measure=True)
+    {'dial': 0.5}
+    """
+    return {
+        name.removeprefix(MEASURE): value
+        for name, value in point.items()
+        if name.startswith(MEASURE) == measure
+    }
 
 
 def setting_names(names: Sequence[str]) -> dict[str, str]:

@@ -125,13 +125,12 @@ def load_search(folder: Path) -> tuple[Search, dict[str, Any]]:
     """The search in a folder, and what else was saved with it."""
     try:
         content = json.loads((folder / FILE).read_text("utf-8"))
-        data = content.pop("data")
-        options = (tuple(map(tuple, data[key])) for key in ("options", "labels"))
+        data = Data.read(content.pop("data"))
         space = {name: _part(part) for name, part in content.pop("space").items()}
         given = {
             name: content.pop(name) for name in [part.name for part in fields(Search)] if name in content
         }
-        return Search(**given, data=Data(data["source"], *options), space=space), content
+        return Search(**given, data=data, space=space), content
     except FileNotFoundError as error:
         raise UserError(f"{folder}: no search there; `unirex experiment tune` makes one.") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:

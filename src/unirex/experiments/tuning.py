@@ -13,7 +13,7 @@ from typing import Any, Literal
 from unirex.comparison.figures import unbeaten
 from unirex.config import DEFAULT_PRESET, flat, merge
 from unirex.experiments.cells import Data
-from unirex.experiments.definition import MEASURE, nested
+from unirex.experiments.definition import nested, part_of
 from unirex.experiments.search import Search
 from unirex.metrics.registry import metric
 from unirex.metrics.relative_gain import Gains, relative_gain
@@ -143,21 +143,13 @@ class Tuning:
     def commands(self, trial: Trial) -> list[str]:
         """What to type to train a trial again, and to measure it on test as it was measured here."""
         search, run = self.search, f"runs/{self.search.method}-tuned"
-        settings = merge(search.definition.settings, nested(_part_of(trial.point, measure=False)))
+        settings = merge(search.definition.settings, nested(part_of(trial.point, measure=False)))
         data = ["--data", search.data.source, *_typed(_reading(search.data))]
         preset = [] if search.preset == DEFAULT_PRESET else ["--preset", search.preset]
         train = ["unirex", "train", "--method", search.method, *preset, *data]
         train += [*_typed(flat(settings)), *_typed({"seed": search.seed}), "--out", run]
-        measured = _typed(_part_of(trial.point, measure=True))
+        measured = _typed(part_of(trial.point, measure=True))
         return [shlex.join(train), shlex.join(["unirex", "evaluate", run, *preset, *data, *measured])]
-
-
-def _part_of(point: Mapping[str, Any], *, measure: bool) -> dict[str, Any]:
-    return {
-        name.removeprefix(MEASURE): value
-        for name, value in point.items()
-        if name.startswith(MEASURE) == measure
-    }
 
 
 def _reading(data: Data) -> dict[str, Any]:
