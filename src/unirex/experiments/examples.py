@@ -38,7 +38,7 @@ class MarkedExample:
 
 def marked_examples(results: StudyResults, trained_on: str, measured_on: str) -> list[MarkedExample]:
     """The chosen examples, or the first with gold rationales; of several seeds, the first."""
-    chosen, found = list(results.definition.texts), {}
+    chosen, found = list(map(str, results.definition.texts)), {}
     for number in results.finished:
         if (number.trained_on, number.measured_on) != (trained_on, measured_on):
             continue

@@ -60,6 +60,7 @@ class Study:
     def measured(self) -> list[Measured]:
         """Every number of the table, in the order of its rows."""
         self._check_readings()
+        self._check_texts()
         return [
             self._measured(variant, replace(config, seed=seed), trained_on, measured_on)
             for variant, trained_on, config in self._configs()
@@ -78,6 +79,15 @@ class Study:
                         f"--preset {first} {other}: they take other examples of {data.name} to measure on, "
                         "so rows could not be compared; run one at a time."
                     )
+
+    def _check_texts(self) -> None:
+        """Refuse ids of examples to show that no dataset has."""
+        datasets = self.on or self.data if self.definition.texts else ()
+        known = {example.id for data in datasets for example in data.load().get(self.split, ())}
+        for name in self.definition.texts:
+            if str(name) not in known:
+                places = ", ".join(data.name for data in datasets)
+                raise UserError(f"texts: no example of {places} ({self.split}) has the id '{name}'.")
 
     def _configs(self) -> Iterator[tuple[Variant, Data, Config]]:
         """Every variant on all data with its settings, which are checked once for all seeds."""
