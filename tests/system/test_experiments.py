@@ -523,6 +523,7 @@ def test_mistakes_are_found_before_anything_is_trained(place, tmp_path, capsys):
         ("vary: {seed: [1]}", ["--settings.seed", "2"], "--settings.seed: the row A .seed 1. has its own, 1"),
         ("scales: {quick: {vary: {seed: [1]}}}", [], "scale quick: vary: unknown setting 'seed'"),
         ("seeds: []", [], "seeds is an empty list"),
+        ("presets: []", [], "presets is an empty list"),
         ("texts: [7]", [], "texts: no example of planted .test. has the id '7'"),
         ("measured_on: {demo: {lables: {a: b}}}", [], "measured_on.demo: unknown key 'lables'"),
         ("", ["--split", "tset"], "row A: .* has no split 'tset'"),

@@ -250,7 +250,7 @@ def _built(kind: type[Any], content: Settings, place: str) -> Any:
         twice = [value for value in values if values.count(value) > 1]
         if twice:
             raise UserError(f"{place}: vary.{key}: {twice[0]!r} is there twice; give each value once.")
-    for key in ("seeds", "data"):
+    for key in ("seeds", "data", "presets"):
         if content.get(key) is not None and not content[key]:
             raise UserError(f"{place}: {key} is an empty list; leave it out, or give at least one.")
     for data, table in (content.get("measured_on") or {}).items():
