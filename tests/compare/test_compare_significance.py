@@ -24,7 +24,7 @@ def planted(tmp_path_factory):
         "also": file(folder / "b.jsonl", faithful=0.5, plausible=0.1, **how, seed=12),
         "not": file(folder / "c.jsonl", faithful=0.1, plausible=0.1, **how, seed=13),
     }
-    return compare(places, draws=999)
+    return compare(places, draws=1999)
 
 
 def places_of(methods):
@@ -55,7 +55,7 @@ def test_every_pair_is_tested_and_corrected_within_its_metric(planted):
         assert test.corrected >= test.p_value and test.low <= test.difference <= test.high
         assert test.pairs == 120
     assert [test.significant for test in found] == [False, True, True]
-    assert found[1].p_value == pytest.approx(1 / 1000) and found[1].corrected == pytest.approx(3 / 1000)
+    assert found[1].p_value == pytest.approx(1 / 2000) and found[1].corrected == pytest.approx(3 / 2000)
     assert len(planted.tests()) == 3 * len(planted.columns)
 
 
@@ -120,7 +120,7 @@ def test_the_caption_tells_how_often_was_drawn_and_over_how_many_texts(planted):
     assert "5000 draws for Acc, AUPRC correct, 1000 draws for" in grid.caption
     texts = [int(row[-1].text) for row in grid.body]
     assert texts[:2] == [120, 120] and 0 < texts[2] < 120
-    assert "999 draws; several" in differences_table(planted).caption
+    assert "1999 draws; several" in differences_table(planted).caption
     assert "fewer than 20 texts" in differences_table(compare(places, test="bootstrap", draws=99)).caption
 
 

@@ -100,6 +100,23 @@ def test_a_bootstrap_tells_nothing_from_few_pairs_or_from_equal_differences():
     assert paired_test(np.linspace(0.1, 0.5, 20), np.zeros(20), kind="bootstrap").p_value < 0.001
 
 
+@pytest.mark.parametrize("kind", ["randomisation", "bootstrap"])
+def test_pairs_tested_together_are_as_tested_alone(kind):
+    a, b = np.random.default_rng(5).normal(0, 1, (2, 50))
+    alike, few, gaps = a.copy(), a.copy(), b.copy()
+    few[:3] += 1  # three differences are enumerated
+    gaps[4] = math.nan
+    pairs = [(a, b), (a, alike), (few, a), (a, gaps), (a, np.full(50, math.nan))]
+    together = paired.paired_tests(pairs, draws=2000, kind=kind)
+    alone = [paired.paired_test(*pair, draws=2000, kind=kind) for pair in pairs]
+    for one, other in zip(together, alone, strict=True):
+        assert (one.difference, one.pairs) == pytest.approx((other.difference, other.pairs), nan_ok=True)
+        assert one.p_value == pytest.approx(other.p_value, abs=0.03, nan_ok=True)
+        assert (one.low, one.high) == pytest.approx((other.low, other.high), abs=0.05, nan_ok=True)
+    assert together[2].p_value == alone[2].p_value
+    assert paired.paired_tests([], draws=10) == []
+
+
 def test_unequal_examples_are_refused():
     with pytest.raises(ValueError, match="2 and of 1 examples"):
         paired_test([1, 2], [1])

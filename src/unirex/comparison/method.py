@@ -19,7 +19,7 @@ from unirex.metrics.bootstrap import bootstrap_means, bootstrap_statistic, perce
 from unirex.metrics.calibration import BinRow, Bins
 from unirex.metrics.paired import mean_of_known, mean_std
 from unirex.metrics.performance import class_report_of
-from unirex.metrics.registry import BY_REMOVAL
+from unirex.metrics.registry import BY_REMOVAL, WHOLE_SET
 
 QUARTILES = 4
 
@@ -59,15 +59,15 @@ class Method:
 
     def _bootstrap_interval(self, key: str) -> tuple[float, float]:
         """Resample the same texts for all seeds; the mean over seeds is what varies."""
+        if key not in WHOLE_SET:
+            return _interval_of_means(self.values(key))
         statistic, texts = whole_set_statistic(self, self, key), len(self.gold)
-        if statistic is not None:
-            numbers, own = np.arange(texts), np.zeros(texts, dtype=np.int64)
-            return bootstrap_statistic(
-                lambda block: [statistic(own, np.repeat(numbers, times)) for times in block],
-                texts,
-                draws=INTERVAL_DRAWS,
-            )
-        return _interval_of_means(self.values(key))
+        numbers, own = np.arange(texts), np.zeros(texts, dtype=np.int64)
+        return bootstrap_statistic(
+            lambda block: [statistic(own, np.repeat(numbers, times)) for times in block],
+            texts,
+            draws=INTERVAL_DRAWS,
+        )
 
     @cached_property
     def floor(self) -> dict[str, float]:

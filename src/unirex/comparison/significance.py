@@ -22,7 +22,7 @@ from unirex.metrics.paired import (
     PairedTest,
     holm,
     paired_statistic_test,
-    paired_test,
+    paired_tests,
 )
 from unirex.metrics.registry import WHOLE_SET, metric
 
@@ -66,7 +66,11 @@ def differences(
 ) -> list[Difference]:
     """Every two methods on one metric, corrected for the number of pairs."""
     pairs, number = list(combinations(methods, 2)), draws_of(key, draws, len(methods))
-    results = [_paired_result(a, b, key, kind=kind, draws=number) for a, b in pairs]
+    if key in WHOLE_SET:
+        results = [_whole_set_result(a, b, key, kind=kind, draws=number) for a, b in pairs]
+    else:
+        values = [(a.values(key), b.values(key)) for a, b in pairs]
+        results = paired_tests(values, kind=kind, draws=number)
     corrected = holm([result.p_value for result in results]).tolist() if results else []
     return [
         Difference(metric=key, first=a.name, second=b.name, corrected=p, **asdict(result))
@@ -78,13 +82,16 @@ def draws_of(key: str, draws: int, methods: int) -> int:
     """The number of draws for a metric: as chosen, fewer if it is slow, but always enough for Holm.
 
     The smallest p-value of D draws is 1 / (D + 1), and Holm multiplies it by the number of pairs of methods;
-    with too few draws, no difference could ever be significant.
+    with too few draws no difference could ever be significant, and with few more, chance in the draws would
+    decide the close ones.
 
-    >>> draws_of("csd", 99, methods=8)  # 28 pairs: 28 / 1121 = 0.025
+    >>> draws_of("csd", 99, methods=8)  # 28 pairs: 28 / 11201 = 0.0025, 20 draws below 0.05
+    11200
+    >>> draws_of("ece", 99, methods=8)  # 28 / 1121 = 0.025
     1120
     """
-    enough = 40 * comb(methods, 2)  # the smallest corrected p-value is then below 1 / 40, half of LEVEL
-    return max(min(draws, SLOW_DRAWS) if key in WHOLE_SET else draws, enough)
+    slow, pairs = key in WHOLE_SET, comb(methods, 2)
+    return max(min(draws, SLOW_DRAWS), 40 * pairs) if slow else max(draws, 400 * pairs)
 
 
 def best(methods: Sequence[Method], key: str, tests: Sequence[Difference]) -> set[str]:
@@ -102,11 +109,9 @@ def best(methods: Sequence[Method], key: str, tests: Sequence[Difference]) -> se
     return set(values) - worse if worse else set()
 
 
-def _paired_result(a: Method, b: Method, key: str, *, kind: PairedTest, draws: int) -> PairedResult:
-    """Test means directly; for metrics over the whole set, swap outputs and compute the metric anew."""
+def _whole_set_result(a: Method, b: Method, key: str, *, kind: PairedTest, draws: int) -> PairedResult:
+    """Swap the outputs of two methods and compute the metric anew."""
     statistic = whole_set_statistic(a, b, key)
-    if statistic is None:
-        return paired_test(a.values(key), b.values(key), kind=kind, draws=draws)
     answered = np.ones(len(a.gold), dtype=bool)  # by both in every seed, with a confidence if it counts
     for method in (a, b):
         answered &= ~np.isnan(method.values("accuracy")).any(axis=0)
@@ -119,14 +124,12 @@ def _paired_result(a: Method, b: Method, key: str, *, kind: PairedTest, draws: i
     )
 
 
-def whole_set_statistic(a: Method, b: Method, key: str) -> PairedStatistic | None:
-    """The metric of two methods mixed example by example; None for a metric that is a mean over examples.
+def whole_set_statistic(a: Method, b: Method, key: str) -> PairedStatistic:
+    """A metric over the whole set of two methods mixed example by example.
 
     The statistic takes, for each example, whose output counts (0: that of `a`, 1: that of `b`), and the
     numbers of the examples. It is the mean over seeds.
     """
-    if key not in WHOLE_SET:
-        return None
     return _f1_statistic(a, b, key) if key in performance.FROM_CONFUSION else _calibration_statistic(a, b)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -62,23 +62,37 @@ def paired_test(
     >>> paired_test([1, 1, 1, 1], [0, 0, 0, 1], draws=1000).p_value
     0.25
     """
+    return paired_tests([(a, b)], draws=draws, kind=kind, level=level, seed=seed)[0]
+
+
+def paired_tests(
+    pairs: Sequence[tuple[ArrayLike, ArrayLike]],
+    *,
+    draws: int,
+    kind: PairedTest = "randomisation",
+    level: float = LEVEL,
+    seed: int = 0,
+) -> list[PairedResult]:
+    """`paired_test` of several pairs over the same examples, which share their draws: one matrix product.
+
+    >>> [result.p_value for result in paired_tests([([1, 1], [0, 0]), ([1, 1], [1, 1])], draws=1000)]
+    [0.5, 1.0]
+    """
     _check_kind(kind)
-    differences = _differences(a, b)
+    if not pairs:
+        return []
+    differences = np.stack([_differences(a, b) for a, b in pairs], axis=1)  # [N, P]
+    differences = differences[~np.isnan(differences).all(axis=1)]
     if not differences.size:
-        return NO_PAIRS
-    mean, pairs = float(differences.mean()), len(differences)
-    low, high = bootstrap_interval(differences, level=level, seed=seed)
-    if kind == "bootstrap":
-        means = bootstrap_means(differences, draws=draws, seed=seed)[:, 0]
-        slack = SLACK * float(np.abs(differences).mean())
-        p_value = _bootstrap_p(means, mean, slack=slack, pairs=pairs, alike=not differences.any())
-    else:
-        moving = differences[differences != 0]  # the sign of zero changes nothing
-        coins = (block.astype(np.float64) for block in _coins(len(moving), draws, seed))
-        sums = np.concatenate([2 * (signs @ moving) - moving.sum() for signs in coins])
-        slack = SLACK * float(np.abs(moving).sum())
-        p_value = _extreme_share(sums, moving.sum(), slack=slack, exact=_all_fit(len(moving), draws))
-    return PairedResult(mean, low, high, p_value, pairs)
+        return [NO_PAIRS] * len(pairs)
+    means, counts = mean_of_known(differences), (~np.isnan(differences)).sum(axis=0)
+    lows, highs = bootstrap_interval(differences, level=level, seed=seed)
+    p_values = _P_VALUES[kind](differences, draws, seed)
+    columns = zip(means, lows, highs, p_values, counts, strict=True)
+    return [
+        PairedResult(float(mean), float(low), float(high), float(p_value), int(n)) if n else NO_PAIRS
+        for mean, low, high, p_value, n in columns
+    ]
 
 
 def paired_statistic_test(
@@ -173,12 +187,11 @@ def _check_kind(kind: str) -> None:
 
 
 def _differences(a: ArrayLike, b: ArrayLike) -> Floats:
-    """The difference for each example that has both values."""
+    """The difference for each example, NaN without both values."""
     ours, theirs = _per_example(a), _per_example(b)
     if ours.shape != theirs.shape:
         raise ValueError(f"values of {len(ours)} and of {len(theirs)} examples; a pair must be over the same")
-    differences = ours - theirs
-    return differences[~np.isnan(differences)]
+    return ours - theirs
 
 
 def _per_example(values: ArrayLike) -> Floats:
@@ -187,6 +200,46 @@ def _per_example(values: ArrayLike) -> Floats:
     if given.ndim not in (1, 2):
         raise ValueError(f"values of shape {given.shape}; [N] or [seeds, N] are needed")
     return mean_of_known(np.atleast_2d(given))
+
+
+def _randomisation_p_values(differences: Floats, draws: int, seed: int) -> list[float]:
+    """The p-value of each column of [N, P]; few differences are enumerated, the others share random signs."""
+    moving = np.nan_to_num(differences)  # the sign of zero changes nothing
+    numbers = (moving != 0).sum(axis=0)
+    exact = np.array([_all_fit(int(number), draws) for number in numbers])
+    p_values = np.full(len(numbers), np.nan)
+    p_values[~exact] = _sign_shares(moving[:, ~exact], draws, seed, exact=False)
+    for column in np.flatnonzero(exact):
+        p_values[column] = _sign_shares(moving[:, [column]], draws, seed, exact=True)[0]
+    return p_values.tolist()
+
+
+def _sign_shares(moving: Floats, draws: int, seed: int, *, exact: bool) -> list[float]:
+    """The share of signs that take the sum of each column [N, P] as far from 0 as it is."""
+    moving = moving[(moving != 0).any(axis=1)]
+    totals, sizes = moving.sum(axis=0), np.abs(moving).sum(axis=0)
+    blocks = _coins(len(moving), draws, seed) if moving.shape[1] else ()
+    sums = np.concatenate(
+        [np.zeros((0, len(totals))), *(2 * (coins.astype(np.float64) @ moving) - totals for coins in blocks)]
+    )
+    columns = zip(sums.T, totals, SLACK * sizes, strict=True)
+    return [_extreme_share(drawn, total, slack=slack, exact=exact) for drawn, total, slack in columns]
+
+
+def _bootstrap_p_values(differences: Floats, draws: int, seed: int) -> list[float]:
+    drawn = bootstrap_means(differences, draws=draws, seed=seed)
+    columns = zip(drawn.T, differences.T, strict=True)
+    return [_bootstrap_mean_p(means, column[~np.isnan(column)]) for means, column in columns]
+
+
+def _bootstrap_mean_p(drawn: Floats, differences: Floats) -> float:
+    if not differences.size:
+        return float("nan")
+    slack, pairs = SLACK * float(np.abs(differences).mean()), len(differences)
+    known = drawn[~np.isnan(drawn)]
+    return _bootstrap_p(
+        known, float(differences.mean()), slack=slack, pairs=pairs, alike=not differences.any()
+    )
 
 
 def _bootstrap_p(drawn: Floats, observed: float, *, slack: float, pairs: int, alike: bool) -> float:
@@ -242,3 +295,9 @@ def _swapped(
                 statistic(np.where(swap, theirs, ours), rows) - statistic(np.where(swap, ours, theirs), rows)
             )
     return np.array(differences, dtype=np.float64)
+
+
+_P_VALUES: dict[PairedTest, Callable[[Floats, int, int], list[float]]] = {
+    "randomisation": _randomisation_p_values,
+    "bootstrap": _bootstrap_p_values,
+}
