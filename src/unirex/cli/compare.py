@@ -35,7 +35,7 @@ def options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     add("--title", type=str, help="of the report")
     add("--budget", type=float, help="size of the rationales that are shown, in per cent")
     add("--test", type=str, default="randomisation", help="randomisation or bootstrap")
-    add("--draws", type=int, default=TEST_DRAWS, help="of each test")
+    add("--draws", type=int, default=TEST_DRAWS, help="of each test; more if there are many methods")
     add("--examples", type=int, default=PAGE_EXAMPLES, help="most texts on the page; 0 for none")
     add("--gate", type=float, help="methods below this share of the best performance get no gain, as 0.9")
     add("--every_run", action="store_true", help="one row a run instead of one a method")

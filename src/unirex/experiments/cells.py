@@ -239,7 +239,7 @@ def run_cell(cell: Cell, store: Path) -> None:
             return
         (folder / FAILED).unlink(missing_ok=True)
         write_file(folder / "cell.json", json.dumps(asdict(cell), indent=1) + "\n")
-        begin = time.monotonic()
+        begin, made = time.monotonic(), made_with()  # the code that runs, whatever is checked out meanwhile
         with (folder / LOG).open("a", encoding="utf-8") as log, redirect_stdout(log), redirect_stderr(log):
             try:
                 place = WORK[cell.work](cell, store)
@@ -250,7 +250,7 @@ def run_cell(cell: Cell, store: Path) -> None:
                 _keep_failure(folder, error)
                 raise
         done = {"seconds": round(time.monotonic() - begin, 1), "place": place.relative_to(store).as_posix()}
-        write_file(folder / DONE, json.dumps(done | made_with()) + "\n")
+        write_file(folder / DONE, json.dumps(done | made) + "\n")
 
 
 def _keep_failure(folder: Path, error: Exception) -> None:

@@ -75,6 +75,8 @@ def paired_tests(
 ) -> list[PairedResult]:
     """`paired_test` of several pairs over the same examples, which share their draws: one matrix product.
 
+    An example that only some pairs have values for is drawn for all, and left out of the means of the others.
+
     >>> [result.p_value for result in paired_tests([([1, 1], [0, 0]), ([1, 1], [1, 1])], draws=1000)]
     [0.5, 1.0]
     """
@@ -218,12 +220,12 @@ def _sign_shares(moving: Floats, draws: int, seed: int, *, exact: bool) -> list[
     """The share of signs that take the sum of each column [N, P] as far from 0 as it is."""
     moving = moving[(moving != 0).any(axis=1)]
     totals, sizes = moving.sum(axis=0), np.abs(moving).sum(axis=0)
-    blocks = _coins(len(moving), draws, seed) if moving.shape[1] else ()
-    sums = np.concatenate(
-        [np.zeros((0, len(totals))), *(2 * (coins.astype(np.float64) @ moving) - totals for coins in blocks)]
-    )
-    columns = zip(sums.T, totals, SLACK * sizes, strict=True)
-    return [_extreme_share(drawn, total, slack=slack, exact=exact) for drawn, total, slack in columns]
+    hits, number = np.zeros(len(totals), dtype=np.int64), 0
+    for coins in _coins(len(moving), draws, seed) if len(totals) else ():
+        sums = 2 * (coins.astype(np.float64) @ moving) - totals
+        hits += (np.abs(sums) >= np.abs(totals) - SLACK * sizes).sum(axis=0)
+        number += len(coins)
+    return [_share(int(count), number, exact=exact) for count in hits]
 
 
 def _bootstrap_p_values(differences: Floats, draws: int, seed: int) -> list[float]:
@@ -257,7 +259,12 @@ def _bootstrap_p(drawn: Floats, observed: float, *, slack: float, pairs: int, al
 def _extreme_share(drawn: Floats, observed: float, *, slack: float, exact: bool) -> float:
     """The share of draws at least as far from 0 as the observed value, which counts as a draw itself."""
     hits = int((np.abs(drawn) >= abs(observed) - slack).sum())
-    return hits / len(drawn) if exact else (1 + hits) / (1 + len(drawn))
+    return _share(hits, len(drawn), exact=exact)
+
+
+def _share(hits: int, draws: int, *, exact: bool) -> float:
+    """The share of draws that are hits; of random ones the observed value is one more."""
+    return hits / draws if exact else (1 + hits) / (1 + draws)
 
 
 def _all_fit(coins: int, draws: int) -> bool:
