@@ -362,10 +362,24 @@ def is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
+class _OnceLoader(yaml.SafeLoader):
+    """YAML whose tables name each key once; of two alike PyYAML would drop the first without a word."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode) and key.value in seen:
+                raise yaml.constructor.ConstructorError(
+                    problem=f"'{key.value}' stands twice", problem_mark=key.start_mark
+                )
+            seen.add(key.value if isinstance(key, yaml.ScalarNode) else id(key))
+        return super().construct_mapping(node, deep)
+
+
 def read_settings(path: str | Path) -> dict[str, Any]:
     """Settings from a YAML file."""
     try:
-        content = yaml.safe_load(Path(path).read_text("utf-8"))
+        content = yaml.load(Path(path).read_text("utf-8"), _OnceLoader)
     except FileNotFoundError as error:
         raise UserError(f"{path}: no such configuration file.") from error
     except (OSError, UnicodeDecodeError) as error:

@@ -8,7 +8,7 @@ import pytest
 from commands import fails
 from unirex.cli import build_parser
 from unirex.cli.command import called_parser
-from unirex.config import build_config
+from unirex.config import build_config, read_settings
 from unirex.errors import UserError
 from unirex.option_errors import plain_message
 
@@ -59,6 +59,12 @@ def test_settings_of_files_and_of_python_are_said_in_the_same_words(capsys, tmp_
     assert said.endswith("c.yaml: training.epochs ten: must be a whole number.")
     with pytest.raises(UserError, match=r"settings: training.epochs ten: must be a whole number"):
         build_config({"training": {"epochs": "ten"}})
+
+
+def test_a_key_that_stands_twice_is_refused(tmp_path):
+    (tmp_path / "c.yaml").write_text("rows:\n  A: vanilla\n  B: slm-p\n  A: slm-fp\n")
+    with pytest.raises(UserError, match=r"c\.yaml: not valid YAML .*'A' stands twice.* line 4"):
+        read_settings(tmp_path / "c.yaml")
 
 
 def test_a_configuration_is_not_shared_with_the_next_of_the_same_settings():

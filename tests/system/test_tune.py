@@ -139,6 +139,19 @@ def test_another_search_in_the_folder_is_refused(tuned, place, capsys):
     assert "holds a search with another seed; choose another --out" in capsys.readouterr().err
 
 
+def test_searches_and_studies_have_folders_of_their_own(tuned, place, capsys):
+    usual = ["--scale", "tiny", "--data", str(place / "planted.jsonl"), "--rows", "AA (Grad)"]
+    settings = [f"--settings.encoder={place / 'encoder'}", "--settings.pooling=mean"]
+    assert main(["experiment", "run", "main", *usual, *settings, "--out", str(tuned)]) == 2
+    assert "holds a search; choose another --out" in capsys.readouterr().err
+    (place / "study").mkdir()
+    (place / "study" / "study.json").write_text("{}")
+    assert main(command(place, "study", "--sampler", "grid")) == 2
+    assert "holds a study; choose another --out" in capsys.readouterr().err
+    assert main(["experiment", "report", str(tuned), "--out", str(place / "again")]) == 2
+    assert "a search, not a study" in capsys.readouterr().err
+
+
 @pytest.fixture
 def numbers(monkeypatch):
     """Trials without trainings: performance falls with the weight, faithfulness grows with it."""

@@ -15,12 +15,13 @@ from unirex.errors import UserError, one_line
 from unirex.experiments.cells import Data
 from unirex.experiments.definition import MEASURE, Definition, Row, as_definition, nested
 from unirex.experiments.space import Choice, Range, Space
+from unirex.experiments.study import FILE as STUDY_FILE
+from unirex.experiments.study import SEARCH_FILE as FILE
 from unirex.experiments.study import Study
 from unirex.files import write_file
 from unirex.metrics.relative_gain import FAITHFULNESS, PLAUSIBILITY
 from unirex.training.run_folder import git_revision, versions
 
-FILE = "tune.json"
 SPLIT = "dev"  # test is for what was chosen
 MEASURED = {"draws": 0, "beside": []}  # no floor and no second removal: a trial is compared with trials
 SHORT = 0.25  # of an epoch, before which no trial is given up
@@ -117,6 +118,8 @@ class Search:
 
     def save(self, folder: Path, **facts: Any) -> None:
         """Keep in the folder what is searched."""
+        if (folder / STUDY_FILE).exists():
+            raise UserError(f"{folder}: holds a study; choose another --out.")
         content = {**asdict(self), **facts, "versions": versions(), "git": git_revision()}
         write_file(folder / FILE, json.dumps(content, indent=1) + "\n")
 

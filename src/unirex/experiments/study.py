@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from unirex.experiments.engine import Failure
 
 FILE = "study.json"
+SEARCH_FILE = "tune.json"  # of a search, which has a folder of its own
 STORE = "cells"  # folder beside those of studies, which share what is in it
 
 
@@ -178,6 +179,8 @@ class Study:
             "facts": dict(self.facts),
             **self.made,
         }
+        if (folder / SEARCH_FILE).exists():
+            raise UserError(f"{folder}: holds a search; choose another --out.")
         folder.mkdir(parents=True, exist_ok=True)
         write_file(folder / FILE, json.dumps(content, indent=1) + "\n")
 
@@ -286,6 +289,8 @@ def load_study(folder: Path) -> Study:
         made = {"versions": dict(content["versions"]), "git": content["git"]}
         return Study(definition, data, on, content["split"], content["facts"], made)
     except FileNotFoundError as error:
+        if (folder / SEARCH_FILE).exists():
+            raise UserError(f"{folder}: a search, not a study; it is reported alone.") from error
         raise UserError(
             f"{folder}: no study there; `unirex experiment run … --out {folder}` makes one."
         ) from error
