@@ -11,9 +11,10 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
+from multiprocessing import forkserver
 from pathlib import Path
 from typing import Any
 
@@ -270,6 +271,7 @@ def _pool(workers: int, threads: int) -> Iterator[Executor]:
     except BaseException:
         for process in list((pool._processes or {}).values()):
             process.kill()  # at Ctrl-C: what they were doing is resumed next time
+        _end_fork_server()
         raise
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
@@ -287,7 +289,30 @@ def worker_context(*imported: str) -> Any:
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(list(imported))
+    with _interrupts_ignored():  # by the process that is started, too: importing would end in a traceback
+        forkserver.ensure_running()
     return context
+
+
+def _end_fork_server() -> None:
+    """End what workers are forked from; still importing, it would then fork for a process that is gone."""
+    pid = getattr(getattr(forkserver, "_forkserver", None), "_forkserver_pid", None)
+    if pid is not None:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+@contextmanager
+def _interrupts_ignored() -> Iterator[None]:
+    """Ctrl-C does nothing meanwhile; only the main thread can say so."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def become_worker(threads: int, environment: Mapping[str, str]) -> None:
