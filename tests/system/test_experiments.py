@@ -264,11 +264,12 @@ def test_a_failure_is_recorded_and_the_others_go_on(tmp_path):
     assert cells[-1].state(tmp_path) == "done"
 
 
-def test_a_process_that_dies_costs_its_cells_only(tmp_path):
+def test_a_process_that_dies_costs_its_own_cell_only(tmp_path):
     cells = [cell("dead"), *(cell(f"good-{number}") for number in range(4))]
     failures = run_cells(cells, tmp_path, run=trivial, workers=2, threads=1, shown=False)
-    assert "dead" in {failure.cell.key for failure in failures}
-    assert run_cells(cells[1:], tmp_path, run=trivial, shown=False, retry_failed=True) == []
+    assert [failure.cell.key for failure in failures] == ["dead"]
+    assert [cell.state(tmp_path) for cell in cells] == ["failed", *["done"] * 4]
+    assert cells[0].failure(tmp_path) == "KilledError: its process was killed"
 
 
 def test_failed_cells_are_said(place, tmp_path, capsys):

@@ -247,13 +247,15 @@ def run_cell(cell: Cell, store: Path) -> None:
                 raise
             except Exception as error:
                 traceback.print_exc()
-                _keep_failure(folder, error)
+                keep_failure(folder, error)
                 raise
         done = {"seconds": round(time.monotonic() - begin, 1), "place": place.relative_to(store).as_posix()}
         write_file(folder / DONE, json.dumps(done | made) + "\n")
 
 
-def _keep_failure(folder: Path, error: Exception) -> None:
+def keep_failure(folder: Path, error: Exception) -> None:
+    """Write into the folder of a cell why it could not be done."""
+    folder.mkdir(parents=True, exist_ok=True)
     kind = "" if isinstance(error, UserError) else f"{type(error).__name__}: "
     write_file(folder / FAILED, json.dumps({"error": kind + one_line(error)}) + "\n")
 

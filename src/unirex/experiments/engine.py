@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from unirex.errors import UserError, one_line
-from unirex.experiments.cells import Cell, run_cell
+from unirex.experiments.cells import Cell, keep_failure, run_cell
 from unirex.experiments.passes import threads_used
 from unirex.experiments.progress import StudyProgress
 from unirex.files import HeldError
@@ -27,7 +27,13 @@ from unirex.report.page import count
 
 RunCell = Callable[[Cell, Path], None]
 PATIENCE = 2.0  # seconds until a cell that another process works on is looked at again
-KILLED = "its process was killed"
+
+
+class KilledError(RuntimeError):
+    """The process of a cell ended without a word: killed, or out of memory."""
+
+    def __init__(self) -> None:
+        super().__init__("its process was killed")
 
 
 @dataclass(frozen=True)
@@ -160,7 +166,7 @@ def _run_here(queue: Queue, store: Path, run: RunCell, progress: StudyProgress) 
         except HeldError:
             _postponed(queue, cell, progress)
         except Exception as error:
-            _failed(queue, cell, error, progress)
+            _failed(queue, cell, error, store, progress)
         else:
             _finished(queue, cell, time.monotonic() - begin, progress)
 
@@ -168,35 +174,49 @@ def _run_here(queue: Queue, store: Path, run: RunCell, progress: StudyProgress) 
 def _run_in_processes(
     queue: Queue, store: Path, run: RunCell, progress: StudyProgress, workers: int, threads: int
 ) -> None:
-    """Keep all workers busy; a process that dies costs the cells that were running, no more."""
+    """Keep all workers busy; when one dies, the cells that were running run again, each alone.
+
+    So it is seen which of them ends its process; one that only lacked memory beside others succeeds.
+    """
     run = partial(_sharing_memory, run, workers)
     while queue.waiting:
         with _pool(workers, threads) as pool:
-            if _run_in_pool(pool, queue, store, run, progress, workers):
-                return
+            suspects = _run_in_pool(pool, queue, store, run, progress, workers)
+        for cell in suspects:
+            progress.interrupted(cell)
+        for cell in suspects:
+            with _pool(1, threads) as pool:
+                _run_alone(pool, cell, queue, store, run, progress)
 
 
 def _run_in_pool(
     pool: Executor, queue: Queue, store: Path, run: RunCell, progress: StudyProgress, workers: int
-) -> bool:
-    """Run what can be run; False if the pool broke before the end."""
+) -> list[Cell]:
+    """Run what can be run; the cells that were running if the pool broke before the end."""
     running: dict[Future[float], Cell] = {}
-    timed = partial(_timed, run, store)
+    submit = partial(pool.submit, partial(_timed, run, store))
     try:
-        _fill(partial(pool.submit, timed), queue, running, workers, progress)
+        _fill(submit, queue, running, workers, progress)
         while running:
             finished, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in finished:
-                _settle(future, running.pop(future), queue, progress)
-            _fill(partial(pool.submit, timed), queue, running, workers, progress)
+                _settle(future, running[future], queue, store, progress)
+                del running[future]
+            _fill(submit, queue, running, workers, progress)
     except BrokenProcessPool:
-        for cell in running.values():
-            if cell.state(store) == "done":
-                _finished(queue, cell, 0.0, progress)
-            else:
-                _failed(queue, cell, RuntimeError(KILLED), progress)
-        return False
-    return True
+        return list(running.values())
+    return []
+
+
+def _run_alone(
+    pool: Executor, cell: Cell, queue: Queue, store: Path, run: RunCell, progress: StudyProgress
+) -> None:
+    progress.started(cell)
+    future = pool.submit(partial(_timed, run, store), cell)
+    try:
+        _settle(future, cell, queue, store, progress)
+    except BrokenProcessPool:
+        _failed(queue, cell, KilledError(), store, progress)
 
 
 def _fill(
@@ -215,16 +235,15 @@ def _fill(
         progress.started(cell)
 
 
-def _settle(future: Future[float], cell: Cell, queue: Queue, progress: StudyProgress) -> None:
+def _settle(future: Future[float], cell: Cell, queue: Queue, store: Path, progress: StudyProgress) -> None:
     try:
         seconds = future.result()
     except HeldError:
         _postponed(queue, cell, progress)
     except BrokenProcessPool:
-        _failed(queue, cell, RuntimeError(KILLED), progress)
         raise
     except Exception as error:
-        _failed(queue, cell, error, progress)
+        _failed(queue, cell, error, store, progress)
     else:
         _finished(queue, cell, seconds, progress)
 
@@ -239,7 +258,9 @@ def _finished(queue: Queue, cell: Cell, seconds: float, progress: StudyProgress)
     progress.finished(cell, seconds)
 
 
-def _failed(queue: Queue, cell: Cell, error: Exception, progress: StudyProgress) -> None:
+def _failed(queue: Queue, cell: Cell, error: Exception, store: Path, progress: StudyProgress) -> None:
+    if isinstance(error, KilledError):  # others were kept where they happened
+        keep_failure(cell.folder(store), error)
     before = len(queue.failures)
     queue.fail(cell, one_line(error))
     for failure in queue.failures[before:]:

@@ -58,6 +58,11 @@ class StudyProgress(Progress):
         if first:
             self.say(f"waiting for {cell.name}, which another process makes")
 
+    def interrupted(self, cell: Cell) -> None:
+        """A cell was running when its process, or one beside it, was killed."""
+        self.running.pop(cell.key, None)
+        self.say(f"a worker was killed; {cell.name} runs again, alone")
+
     def finished(self, cell: Cell, seconds: float) -> None:
         """A cell is done."""
         spent, work = self._spent[cell.work]

@@ -18,7 +18,7 @@ from typing import Any
 
 from unirex.errors import UserError, one_line
 from unirex.experiments.cells import Cell, Needs
-from unirex.experiments.engine import KILLED, threads_used
+from unirex.experiments.engine import KilledError, threads_used
 from unirex.scale.crew import (
     Advanced,
     Crew,
@@ -229,7 +229,7 @@ class CellTasks(Executor):
         elif isinstance(error, self.session.ray.exceptions.RayTaskError):
             answer.set_exception(error.cause)
         else:
-            answer.set_exception(RuntimeError(KILLED))
+            answer.set_exception(KilledError())
 
 
 def _run_cell(run: Callable[[Cell], float], cell: Cell, threads: int) -> float:
