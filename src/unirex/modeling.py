@@ -213,6 +213,7 @@ class RationaleModel(PreTrainedModel):
             budgets=self._training_budgets(),
             views=self.trained_views(),
             explores=torch.is_grad_enabled(),
+            taught=self._taught(batch),
         )
         active = dict(self.objectives.active())
         if not active:
@@ -232,6 +233,7 @@ class RationaleModel(PreTrainedModel):
         removal: str | None = None,
         views: Sequence[str] = ("kept", "dropped"),
         explores: bool = False,
+        taught: Tensor | None = None,
     ) -> Step:
         """A `Step`: everything that can be asked about this batch, computed on demand.
 
@@ -242,12 +244,14 @@ class RationaleModel(PreTrainedModel):
             removal: how tokens are removed; None: as in training.
             views: which views are sure to be needed: they are run together.
             explores: draw what is random in training (noise on scores, sampled gates).
+            taught: [D] bool, the sequences whose scores a loss may learn from; None: all. The attributions of
+                the others may be constants, which saves their second derivatives.
         """
         if isinstance(self.extractor, Attribution):
             self.extractor.prepare(self.task)
         config = self.config
         parts: dict[str, Any] = {
-            "full": Pass(self.task, batch, getattr(self.extractor, "layers", 1)),
+            "full": Pass(self.task, batch, getattr(self.extractor, "layers", 1), taught),
             "given_target": target,
             "extractor": self.extractor,
             "perturber": self.perturber(removal or config.removal),
@@ -279,6 +283,13 @@ class RationaleModel(PreTrainedModel):
         """The `Perturber` for this system's encoder."""
         pad = self.config.encoder.pad_token_id or 0
         return Perturber(removal, mask_token_id=self.config.mask_token_id, pad_token_id=pad)
+
+    def _taught(self, batch: Batch) -> Tensor | None:  # [D]
+        """Sequences whose attributions an objective learns from: those with marks, by plausibility alone.
+
+        A selector that passes gradients learns from all.
+        """
+        return batch.has_rationale if self.config.selector == "detached" else None
 
     def _training_budgets(self) -> Sequence[float]:
         budgets, count = self.config.training_budgets or self.config.budgets, self.config.budgets_per_step

@@ -85,6 +85,11 @@ def test_the_passes_of_a_step_by_method():
     passes = {name: passes_per_text(resolve(name, None, {})) for name in ("vanilla", "slm-fp", "dlm-fp")}
     assert passes == {"vanilla": 1, "slm-fp": 6, "dlm-fp": 7}
     assert SIZE.forward_flops(0) == 2 * 12 * 2 * 100
+    # Three points, two thirds of a pass each; differentiated again for all texts, or for the half with gold.
+    little = resolve("aa-fp", None, {"training": {"gold_fraction": 1.0}})
+    first_order = resolve("aa-fp", None, {"extractor_options": {"create_graph": False}})
+    scoring = [passes_per_text(config) - 6 for config in (resolve("aa-fp", None, {}), little, first_order)]
+    assert scoring == [4, 3, 2]
 
 
 @pytest.mark.parametrize("method", ["slm-fp", "dlm-fp", "aa-fp"])

@@ -453,3 +453,27 @@ def test_a_head_can_read_several_layers(encoders, family, name):
 def test_no_more_layers_than_there_are(encoders):
     with pytest.raises(UserError, match="from 1 to 3; the encoder has no more"):
         tiny.build_model(encoders("bert"), extractor="shared-lm", extractor_options={"layers": 4})
+
+
+def test_only_marked_texts_are_differentiated_twice(setting, monkeypatch):
+    model, full, target = setting
+    rows: list[tuple[bool, int]] = []
+    gradient = torch.autograd.grad
+
+    def counted(outputs, inputs, *, create_graph):
+        rows.append((create_graph, len(inputs)))
+        return gradient(outputs, inputs, create_graph=create_graph)
+
+    monkeypatch.setattr(torch.autograd, "grad", counted)
+    extract = extractor(model, "integrated-gradients", create_graph=True, steps=2)
+    plain = extract(full, target)
+    taught = torch.zeros(len(target), dtype=torch.bool)
+    taught[1] = True
+    rows.clear()
+    scores = extract(replace(full, taught=taught), target)
+    close(scores, plain)
+    assert sum(count for second, count in rows if second) == 2
+    assert sum(count for second, count in rows if not second) == 2 * (len(target) - 1)
+    rows.clear()
+    close(extract(replace(full, taught=~taught & taught), target), plain)
+    assert not any(second for second, _ in rows)

@@ -160,7 +160,8 @@ def path_gradient(
 ) -> Tensor:
     """The weighted sum of gradients at points of its own for each text: [D, T, H].
 
-    The points of all texts are rows like any others: sorted by length, run in chunks of bounded size.
+    The points of all texts are rows like any others: sorted by length, run in chunks of bounded size. Where
+    not all scores are learnt from (`Pass.taught`), the gradients of the others are constants.
 
     Args:
         full: the batch.
@@ -176,17 +177,27 @@ def path_gradient(
     texts = torch.arange(len(target), device=target.device).repeat(len(points))  # [S*D]
     points, weights = (values.expand(-1, len(target)).reshape(-1, 1, 1) for values in (points, weights))
     total = torch.zeros_like(end)
-    chunks = chunked(full.task.encoder, full.batch.lengths()[texts], end.shape[1])
-    for rows, width in chunks.chunks:
-        owner = texts[rows]
-        path = end[:, :width].index_select(0, owner)  # [R, W, H]
-        if start is not None:
-            here = start[:, :width].index_select(0, owner)
-            path = here + points[rows] * (path - here)
-        path = path if path.requires_grad else path.requires_grad_()
-        if create_graph:  # twice: the pass, and its gradients; neither can be computed again
-            full.activations.kept += 2 * device_limits(full.task.encoder).kept(len(rows) * width, width)
-        logits = target_logits(full.task, full.batch.rows(owner, width), path, target[owner])
-        gradients = torch.autograd.grad(logits.sum(), path, create_graph=create_graph)[0]
-        total = total.index_add(0, owner, pad_right(weights[rows] * gradients, total.shape[1]))
+    for second, group in _orders(full.taught, texts) if create_graph else [(False, None)]:
+        lengths = full.batch.lengths()[texts if group is None else texts[group]]
+        for chunk, width in chunked(full.task.encoder, lengths, end.shape[1]).chunks:
+            rows = chunk if group is None else group[chunk]
+            owner = texts[rows]
+            path = end[:, :width].index_select(0, owner)  # [R, W, H]
+            if start is not None:
+                here = start[:, :width].index_select(0, owner)
+                path = here + points[rows] * (path - here)
+            path = path if second and path.requires_grad else path.detach().requires_grad_()
+            if second:  # twice: the pass, and its gradients; neither can be computed again
+                full.activations.kept += 2 * device_limits(full.task.encoder).kept(len(rows) * width, width)
+            logits = target_logits(full.task, full.batch.rows(owner, width), path, target[owner])
+            gradients = torch.autograd.grad(logits.sum(), path, create_graph=second)[0]
+            total = total.index_add(0, owner, pad_right(weights[rows] * gradients, total.shape[1]))
     return total
+
+
+def _orders(taught: Tensor | None, texts: Tensor) -> list[tuple[bool, Tensor | None]]:
+    """Which rows need second derivatives, and which need none; None: all."""
+    if taught is None or bool(taught.all()):
+        return [(True, None)]
+    groups = [(True, taught[texts]), (False, ~taught[texts])]
+    return [(second, chosen.nonzero().flatten()) for second, chosen in groups if bool(chosen.any())]

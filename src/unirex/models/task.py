@@ -127,6 +127,7 @@ class Pass:
     task: TaskModel
     batch: Batch
     layers: int = 1  # whose states are kept: the last, or several; see `spread_layers`
+    taught: Tensor | None = None  # [D] bool, whose scores a loss may learn from; None: all
     # Of all that is run for this batch.
     activations: Activations = field(default_factory=Activations, compare=False, repr=False)
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from unirex.config import Config
+from unirex.encoding.gold import gold_share
 from unirex.models.activations import NUMBER, kept_numbers
 
 POINTS = 3  # of Integrated Gradients, if nothing else is said
@@ -67,8 +68,8 @@ def passes_per_text(config: Config) -> float:
     if views:
         each += _budgets(config) * (1 - min(getattr(view, "warmup", 0.0) for view in views))
     if views or "plausibility" in active:
-        second = 2.0 if "plausibility" in active else 1.0  # derivatives
-        each += second * attribution_passes(config.extractor, config.extractor_options)
+        second = _taught_share(config) if "plausibility" in active else 0.0  # derivatives
+        each += (1 + second) * attribution_passes(config.extractor, config.extractor_options)
     if "ordering" in active:
         ordering = objectives.ordering
         share = (1 - ordering.warmup) / ordering.every
@@ -107,6 +108,15 @@ def graph_passes(config: Config) -> float:
     if not second_order(config):
         return 0.0
     return 2.0 * _points(config.extractor, config.extractor_options)
+
+
+def _taught_share(config: Config) -> float:
+    """The share of a batch whose attributions are differentiated again."""
+    if not second_order(config):
+        return 0.0
+    if config.selector != "detached" or config.training.gold_fraction == 100:
+        return 1.0
+    return gold_share(config.training.batch_size, config.training.gold_factor) / config.training.batch_size
 
 
 def second_order(config: Config) -> bool:
