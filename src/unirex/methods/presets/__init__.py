@@ -1,13 +1,14 @@
 """Presets: choices that belong together under one name, a YAML file each.
 
 `default` is the correct behaviour, `parity` that of the released research code. Each line of a file names one
-setting of training, one option of a dataset or one column of the results, and says why in its comment.
+setting of training, one option of a dataset or one column of the results, and says why in its comment. One
+choice of a preset is a preset too: `parity:training.dropout`.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
@@ -24,6 +25,8 @@ from unirex.extractors import extractor_name, known_options
 from unirex.methods.catalogue import FAMILIES, family, method_diff
 
 OPTIONS = "data_options"  # how a dataset is read, beside the settings it is trained with
+COLUMNS = "columns"  # what is shown, not how it comes about
+EACH = ":each"  # after the name of a preset, where several can be given: all its choices, one by one
 
 log = logging.getLogger(__name__)
 
@@ -45,7 +48,7 @@ class Line:
     reason: str
 
     def __str__(self) -> str:
-        typed = f"column {self.value}" if self.name == "columns" else f"--{self.name} {self.value}"
+        typed = f"column {self.value}" if self.name == COLUMNS else f"--{self.name} {self.value}"
         return f"{self.dataset}: {typed}" if self.dataset else typed
 
 
@@ -83,6 +86,9 @@ class Preset:
             extractor = settings.get("extractor") or method_diff(method, settings)["extractor"]
             known = known_options(extractor_name(extractor), chosen["extractor_options"])
             chosen["extractor_options"] = known
+        sufficiency = chosen.get("objectives", {}).get("sufficiency", {})
+        if "class_mean" in sufficiency and _criterion(method, merge(chosen, user or {})) != "kl":
+            del sufficiency["class_mean"]
         return chosen
 
     def data_options(self, dataset: str | None) -> dict[str, Any]:
@@ -92,7 +98,29 @@ class Preset:
     @property
     def columns(self) -> tuple[str, ...]:
         """The metrics to show beside the performance; empty: the usual ones."""
-        return tuple(self.content.get("columns", ()))
+        return tuple(self.content.get(COLUMNS, ()))
+
+    def choices(self, datasets: Collection[str]) -> list[str]:
+        """The names of the single choices that are for all data or for one of these datasets.
+
+        >>> preset("parity").choices(["sst"])[-1]
+        'parity:data_options.lowercase'
+        """
+        lines = [line for line in self.lines if line.dataset is None or line.dataset in datasets]
+        return list(dict.fromkeys(f"{self.name}:{line.name}" for line in lines if line.name != COLUMNS))
+
+    def only(self, choice: str) -> Preset:
+        """The preset that makes one choice of this one."""
+        lines = tuple(line for line in self.lines if line.name == choice != COLUMNS)
+        if not lines:
+            known = dict.fromkeys(line.name for line in self.lines if line.name != COLUMNS)
+            raise unknown(f"choice of preset {self.name}", choice, known)
+        path = choice.split(".")
+        datasets = {line.dataset: _part(self._table(line.dataset), path) for line in lines if line.dataset}
+        content: dict[str, Any] = {"datasets": datasets}
+        if any(line.dataset is None for line in lines):
+            content["settings"] = _part(self.content["settings"], path)
+        return Preset(f"{self.name}:{choice}", f"of {self.name} only {choice}", lines, content)
 
     def check_read(self, data: Splits) -> None:
         """Warn of a dataset that was read before, and otherwise than the preset says."""
@@ -121,12 +149,47 @@ def preset(name: str) -> Preset:
 
     >>> preset("parity").settings("sgt")["objectives"], preset("parity").data_options("movies")
     ({'sufficiency': {'class_mean': True}}, {'offsets': 'sentence'})
+    >>> preset("parity:training.dropout").settings("sgt")
+    {'training': {'dropout': False}}
     """
-    if name not in preset_names():
+    whole, _, choice = name.partition(":")
+    if whole not in preset_names():
         raise unknown("preset", name, preset_names())
+    if choice:
+        return preset(whole).only(choice)
     text = (files(__package__) / f"{name}.yaml").read_text("utf-8")
     content = yaml.safe_load(text)
     return Preset(name, content["about"], tuple(_lines(text)), content)
+
+
+def each_choice(names: Iterable[str], datasets: Collection[str]) -> tuple[str, ...]:
+    """The names of presets with `parity:each` as all choices of `parity`, one by one; each name once.
+
+    >>> each_choice(["default", "parity:each"], [])[:3]
+    ('default', 'parity:pooling', 'parity:separators')
+    """
+    found: dict[str, None] = {}
+    for name in names:
+        whole = name.removesuffix(EACH)
+        found |= dict.fromkeys([name] if whole == name else preset(whole).choices(datasets))
+    return tuple(found)
+
+
+def is_choice(name: str) -> bool:
+    """Whether this names one choice of a preset."""
+    return ":" in name
+
+
+def _part(table: Mapping[str, Any], path: Sequence[str]) -> dict[str, Any]:
+    """The table with nothing but the value at the end of the path."""
+    first, *rest = path
+    return {first: _part(table[first], rest) if rest else table[first]}
+
+
+def _criterion(method: str, settings: Mapping[str, Any]) -> str:
+    """How sufficiency is measured in the training of a method."""
+    objectives = merge(method_diff(method, settings), settings).get("objectives", {})
+    return str(objectives.get("sufficiency", {}).get("criterion", ""))
 
 
 def dataset_name(data: Any) -> str | None:
@@ -153,7 +216,7 @@ def _leaves(node: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, 
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
             yield from _leaves(value, (*path, key.value))
-    elif path == ("columns",):
+    elif path == (COLUMNS,):
         yield from ((path, item) for item in node.value)
     else:
         yield path, node
