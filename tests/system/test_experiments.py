@@ -130,6 +130,30 @@ def test_a_folder_called_like_an_experiment_does_not_hide_it(studied, place, mon
     assert "--out studies/NAME; the study in the folder of that name: ./efficiency" in capsys.readouterr().err
 
 
+def test_a_study_goes_on_from_another_folder(studied, place, tmp_path, monkeypatch, capsys):
+    studied("main")
+    monkeypatch.chdir(place)
+    asked = command("run", place, "main", place / "moved", "--rows", "AA (IG)")
+    asked[asked.index("--data") + 1] = "planted.jsonl"
+    asked = [word.replace(f"{place}/encoder", "encoder") for word in asked]
+    assert main(asked) == 0
+    monkeypatch.chdir(tmp_path)
+    assert main(["experiment", "run", str(place / "moved")]) == 0
+    assert "1 of 1 measurement finished" in capsys.readouterr().out
+
+
+def test_a_folder_keeps_its_experiment_and_only_files_of_its_last_report(studied, place, capsys):
+    studied("main")
+    out = place / "kept"
+    assert main(command("run", place, "main", out, "--rows", "AA (IG)", "SLM-FPO")) == 0
+    old, mine = (out / "report" / name for name in ("table-other.md", "notes.md"))
+    old.touch(), mine.touch()
+    assert main(command("run", place, "main", out, "--rows", "AA (IG)")) == 0
+    assert mine.exists() and not old.exists() and not (out / "report" / "composite-planted.svg").exists()
+    assert main(command("run", place, "efficiency", out)) == 2
+    assert f"{out}: holds a study of main; choose another --out." in capsys.readouterr().err
+
+
 def test_cells_are_shared(studied, place):
     studied("main")
     trained = [path.name for path in (place / "cells").glob("train-vanilla-*")]
@@ -151,6 +175,34 @@ def test_rows_under_several_presets(place):
     assert names == ["UNIREX (AA-FP)", "UNIREX (AA-FP) [parity]"]
     usual, parity = (number.trained[-1].content["config"] for number in study.measured)
     assert usual["training"]["dropout"] and not parity["training"]["dropout"]
+
+
+def test_rows_under_each_choice_of_a_preset(place):
+    def names(*rows, presets):
+        study = make_study(
+            "main",
+            scale="tiny",
+            data=[str(place / "planted.jsonl")],
+            rows=list(rows),
+            settings={**SETTINGS, "encoder": str(place / "encoder"), "pooling": "mean"},
+            presets=presets,
+        )
+        return [number.variant.name for number in study.measured]
+
+    common = ["separators", "training.dropout", "training.optimizer"]  # pooling is chosen above
+    assert names("UNIREX (SLM-FP)", presets=["default", "parity:each"]) == [
+        "UNIREX (SLM-FP)",
+        *(f"UNIREX (SLM-FP) [parity:{choice}]" for choice in common),
+    ]
+    found = names("SGT+P", "L2E", presets=["parity:each"])
+    own = {
+        name.partition("parity:")[2] for name in found if not name.endswith(tuple(f"{c}]" for c in common))
+    }
+    assert own == {"extractor_options.create_graph]", "objectives.sufficiency.class_mean]", "l2e.variant]"}
+    with pytest.raises(UserError, match=r"--preset parity:l2e\.variant: changes nothing in these rows"):
+        names("UNIREX (SLM-FP)", presets=["parity:l2e.variant"])
+    with pytest.raises(UserError, match="unknown choice of preset parity 'dropuot'"):
+        names("UNIREX (SLM-FP)", presets=["parity:dropuot"])
 
 
 def test_presets_that_read_texts_differently_stand_in_one_table(place, tmp_path, monkeypatch, capsys):
@@ -213,8 +265,7 @@ def test_two_workers_give_the_same_table(studied, place, tmp_path):
             if row["metric"] != "seconds"
         }
 
-    found, known = numbers(again), numbers(expected)
-    assert found == {key: known[key] for key in found}
+    assert numbers(again) == numbers(expected)
     assert store_of(again) == tmp_path / "cells"
 
 
@@ -229,15 +280,21 @@ def test_killed_and_run_again(place, studied, tmp_path):
     child.kill()
     assert child.wait(240).code in (-signal.SIGKILL, None)  # not by itself; None: after a long time
     assert main(arguments) == 0
-    whole = studied("main")
+    studied("main")  # whose cells the uninterrupted study takes
+    whole = place / "two-rows"
+    assert main(command("run", place, "main", whole, "--rows", "AA (IG)", "SLM-FPO")) == 0
 
     def numbers(folder):
-        return {
-            (row["row"], row["metric"]): row["value"] for row in tidy(folder) if row["metric"] != "seconds"
-        }
+        return [
+            (row["row"], row["metric"], row["value"]) for row in tidy(folder) if row["metric"] != "seconds"
+        ]
 
-    found, known = numbers(out), numbers(whole)
-    assert found == {key: known[key] for key in found}
+    assert numbers(out) == numbers(whole)
+    assert {name for name, *_ in numbers(out)} == {"AA (IG)", "SLM-FPO"}
+    tables = [path.name for path in (whole / "report").glob("*.md")]
+    assert "table-planted.md" in tables
+    for name in tables:
+        assert (out / "report" / name).read_text("utf-8") == (whole / "report" / name).read_text("utf-8")
 
 
 def cell(key: str, *after: str) -> Cell:

@@ -12,7 +12,7 @@ from jsonargparse import ArgumentParser, Namespace
 
 from unirex.cli import experiment_tune, shared
 from unirex.cli.command import Command, sub_commands
-from unirex.errors import UserError
+from unirex.errors import UserError, unknown
 from unirex.files import duration
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def _choosing_options(parser: ArgumentParser) -> None:
     add("--data", type=str, nargs="+", help="names, files or folders instead of the experiment's datasets")
     add("--seeds", type=int, nargs="+", help="instead of the experiment's")
     add("--rows", type=str, nargs="+", help="names of the rows to run (default: all)")
-    add("--preset", type=str, nargs="+", help="run every row under these: default, parity")
+    add("--preset", type=str, nargs="+", help="run every row under these: default, parity, parity:each")
     add("--split", type=str, default="test", help="to measure on")
     add("--settings", type=dict[str, Any], default={}, help="of every training, as --settings.encoder bert")
     add("--measure", type=dict[str, Any], default={}, help="of every measurement, as --measure.number 500")
@@ -320,21 +320,20 @@ def with_action(arguments: Sequence[str]) -> list[str]:
     from unirex.experiments.definition import ENDINGS, experiment_names
 
     command, *rest = arguments
-    short = rest and (rest[0] in experiment_names() or rest[0].endswith(ENDINGS))
-    return [command, "run", *rest] if short else [command, *rest]
+    if not rest or rest[0].startswith("-") or rest[0] in ACTIONS:
+        return [command, *rest]
+    if rest[0] in experiment_names() or rest[0].endswith(ENDINGS):
+        return [command, "run", *rest]
+    raise unknown("experiment or action", rest[0], [*experiment_names(), *ACTIONS])
 
 
-options, run = sub_commands(
-    "experiment",
-    {
-        "list": Command("The experiments of the paper.", _no_options, _list),
-        "plan": Command("What a study would run, and how long it takes here.", _plan_options, _plan),
-        "run": Command("Run a study, or go on with it.", _run_options, _run),
-        "status": Command("How far a study is.", _folder_options, _status),
-        "tune": Command(
-            "Search the settings of a method on dev.", experiment_tune.options, experiment_tune.run
-        ),
-        "report": Command("Tables and figures of what is finished.", _report_options, _report),
-        "pack": Command("The finished measurements without texts, in one file.", _pack_options, _pack),
-    },
-)
+ACTIONS = {
+    "list": Command("The experiments of the paper.", _no_options, _list),
+    "plan": Command("What a study would run, and how long it takes here.", _plan_options, _plan),
+    "run": Command("Run a study, or go on with it.", _run_options, _run),
+    "status": Command("How far a study is.", _folder_options, _status),
+    "tune": Command("Search the settings of a method on dev.", experiment_tune.options, experiment_tune.run),
+    "report": Command("Tables and figures of what is finished.", _report_options, _report),
+    "pack": Command("The finished measurements without texts, in one file.", _pack_options, _pack),
+}
+options, run = sub_commands("experiment", ACTIONS)

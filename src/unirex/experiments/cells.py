@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from unirex.config import PROBES, TARGETS, build_config, check_budgets, plain
 from unirex.data.cache import fingerprint
+from unirex.data.catalogue import DATASETS
 from unirex.data.example import Example, Splits
 from unirex.data.load import load_dataset
 from unirex.errors import UserError, one_line, unknown
@@ -42,6 +43,7 @@ MEASURING = (  # options of a measurement: `number` of texts, and those of `eval
 LISTS = ("budgets", "beside", "probes")
 LEAST = {"number": 1, "draws": 0, "batch_size": 1}  # of those that are whole numbers
 DONE, FAILED, LOG = "done.json", "failure.json", "log.txt"
+PLACES = ("encoder", "root")  # settings, and options of reading, that may name folders
 DATASETS_KEPT = 4  # read datasets that a process keeps
 
 
@@ -153,6 +155,17 @@ class Cell:
     def failure(self, store: Path) -> str:
         """The last line of a failure."""
         return json.loads((self.folder(store) / FAILED).read_text("utf-8"))["error"]
+
+
+def whole_path(source: str) -> str:
+    """A file or folder by a path that is right from any folder; names of other things as they are."""
+    return str(Path(source).resolve()) if source not in DATASETS and Path(source).exists() else source
+
+
+def with_whole_paths(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings, or options of reading, with the folders that they name by whole paths."""
+    named = {key: settings[key] for key in PLACES if isinstance(settings.get(key), str)}
+    return {**settings, **{key: whole_path(place) for key, place in named.items()}}
 
 
 def train_cell(method: str, config: Config, data: Data, *, name: str) -> Cell:

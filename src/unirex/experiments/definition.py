@@ -14,6 +14,7 @@ import yaml
 from unirex.config import DEFAULT_PRESET, merge, read_settings
 from unirex.errors import UserError, unknown
 
+TUNE = "tune"  # the search, which is no study
 ENDINGS = (".yaml", ".yml")  # of files with experiments
 LIBRARY = files(__package__) / "library"
 SCALES = "scales"  # the file of the library that every experiment's scales are merged with
@@ -169,9 +170,14 @@ def read_definition(name: str) -> Definition:
     """The experiment of the package with this name, or in this file."""
     if name in experiment_names():
         return as_definition(_library(name), name, place=f"experiment {name}")
+    if name == TUNE:
+        raise UserError(f"{TUNE} is a command of its own: unirex experiment {TUNE} --method slm-fpo …")
     if not name.endswith(ENDINGS):
         raise unknown("experiment", name, experiment_names())
-    definition = as_definition(read_settings(name), Path(name).stem, place=name)
+    content = read_settings(name)
+    if "name" in content:
+        raise UserError(f"{name}: name: an experiment is called as its file; leave it out.")
+    definition = as_definition(content, Path(name).stem, place=name)
     _check_varied(definition, name)
     return definition
 

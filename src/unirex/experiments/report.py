@@ -20,6 +20,7 @@ from unirex.comparison.tables import (
     table_caption,
 )
 from unirex.experiments import examples, figures
+from unirex.experiments.definition import PARTS
 from unirex.experiments.results import POSITIVE, Results, StudyResults, published_rows
 from unirex.files import write_file
 from unirex.methods.presets import preset
@@ -68,9 +69,18 @@ def write_report(
     if folder is not None:
         paths += results.save(folder)
         paths += [path for section in sections for path in section.save(folder / "report")]
+        _remove_old(folder / "report", paths)
     page_path = Path(html) if html else (folder or Path()) / PAGE
     write_file(page_path, report_page(results, sections, notes=state_notes(results)))
     return paths, page_path
+
+
+def _remove_old(folder: Path, written: Sequence[Path]) -> None:
+    """Remove tables and figures of an earlier report, of rows or datasets that are no longer asked for."""
+    parts = {part.partition("-")[0] for part in PARTS}
+    for path in folder.glob("*-*.*"):
+        if path.name.partition("-")[0] in parts and path not in written:
+            path.unlink()
 
 
 def report_page(results: Results, sections: Sequence[Section], *, notes: Sequence[str]) -> str:

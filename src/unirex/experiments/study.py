@@ -10,11 +10,20 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unirex.config import BUDGETS, Config, flat, merge
+from unirex.config import BUDGETS, DEFAULT_PRESET, Config, flat, merge
 from unirex.errors import UserError, one_line, unknown
-from unirex.experiments.cells import TAUGHT_BY_CLASSIFIER, Cell, Data, measure_cell, train_cell
+from unirex.experiments.cells import (
+    TAUGHT_BY_CLASSIFIER,
+    Cell,
+    Data,
+    measure_cell,
+    train_cell,
+    whole_path,
+    with_whole_paths,
+)
 from unirex.experiments.definition import Definition, Settings, Variant, as_definition, read_definition
 from unirex.files import write_file
+from unirex.methods.presets import each_choice, is_choice
 from unirex.training.run_folder import made_with
 
 if TYPE_CHECKING:
@@ -62,12 +71,26 @@ class Study:
         """Every number of the table, in the order of its rows."""
         self._check_readings()
         self._check_texts()
-        return [
+        found = [
             self._measured(variant, replace(config, seed=seed), trained_on, measured_on)
             for variant, trained_on, config in self._configs()
             for seed in self.definition.seeds
             for measured_on in [read_by(variant.preset, data) for data in self.on] or [trained_on]
         ]
+        return self._that_choose(found)
+
+    def _that_choose(self, found: Sequence[Measured]) -> list[Measured]:
+        """Without rows under one choice of a preset that is none for them: they would be run as usual."""
+        if not any(is_choice(name) for name in self.definition.presets):
+            return list(found)
+        definition = replace(self.definition, presets=(DEFAULT_PRESET,))
+        usual = {number.cell.key for number in replace(self, definition=definition).measured}
+        kept = [
+            number for number in found if not is_choice(number.variant.preset) or number.cell.key not in usual
+        ]
+        if not kept:
+            raise UserError(f"--preset {' '.join(self.definition.presets)}: changes nothing in these rows.")
+        return kept
 
     def _check_readings(self) -> None:
         """Refuse presets that read other examples of a dataset: their rows could not be compared."""
@@ -181,6 +204,8 @@ class Study:
         }
         if (folder / SEARCH_FILE).exists():
             raise UserError(f"{folder}: holds a search; choose another --out.")
+        if (folder / FILE).exists() and (there := load_study(folder).definition.name) != definition["name"]:
+            raise UserError(f"{folder}: holds a study of {there}; choose another --out.")
         folder.mkdir(parents=True, exist_ok=True)
         write_file(folder / FILE, json.dumps(content, indent=1) + "\n")
 
@@ -223,7 +248,7 @@ def make_study(
         seeds: instead of the experiment's.
         rows: names of the rows to run; all if not given.
         presets: of settings, each of which every row is run under: `["default", "parity"]` shows what the
-            choices of the released research code do.
+            choices of the released research code do together, `["default", "parity:each"]` one by one.
         split: to measure on.
     """
     definition = read_definition(experiment).at_scale(scale)
@@ -237,22 +262,25 @@ def make_study(
         _check_free(definition, kind, given or {})
     definition = replace(
         definition,
-        settings=merge(definition.settings, settings or {}),
+        settings=with_whole_paths(merge(definition.settings, settings or {})),
+        rows=[replace(row, settings=with_whole_paths(row.settings)) for row in definition.rows],
         measure=merge(definition.measure, measure or {}),
         seeds=tuple(dict.fromkeys(definition.seeds if seeds is None else seeds)),
         data=tuple(dict.fromkeys(definition.data if data is None else data)),
-        presets=tuple(dict.fromkeys(definition.presets if presets is None else presets)),
     )
-    reading = tuple((options or {}).items())
+    sources = [*definition.data, *definition.measured_on]
+    names = each_choice(definition.presets if presets is None else presets, sources)
+    definition = replace(definition, presets=names)
+    reading = tuple(with_whole_paths(options or {}).items())
     on = [
         Data(
-            source,
+            whole_path(source),
             reading,
             tuple((str(key), label) for key, label in ((table or {}).get("labels") or {}).items()),
         )
         for source, table in definition.measured_on.items()
     ]
-    trained_on = [Data(source, reading) for source in definition.data]
+    trained_on = [Data(whole_path(source), reading) for source in definition.data]
     for datasets in (trained_on, on):
         _check_names(datasets)
     return Study(definition, trained_on, on, split, {"experiment": experiment, "scale": scale})
