@@ -426,6 +426,33 @@ def repacked(source: Path, target: Path, **changed: bytes) -> str:
     return str(target)
 
 
+def test_a_pack_of_another_experiment_gives_what_is_missing(studied, tmp_path, capsys):
+    """SLM-FP with all its gold is a row of `main`, too, measured there under more removals."""
+    whole, gold, other = studied("gold-efficiency"), tmp_path / "gold.zip", tmp_path / "main.zip"
+    assert main(["experiment", "pack", str(whole), str(gold)]) == 0
+    assert main(["experiment", "pack", str(studied("main")), str(other)]) == 0
+    with zipfile.ZipFile(gold) as pack:
+        about = json.loads(pack.read("pack.json"))
+    about["measurements"] = [
+        part for part in about["measurements"] if part["point"].get("training.gold_fraction") != 100
+    ]
+    less = repacked(gold, tmp_path / "less.zip", pack=json.dumps(about).encode())
+    capsys.readouterr()
+    assert main(["experiment", "report", less]) == 0
+    assert "Not yet, or not with all seeds and datasets: UNIREX (SLM-FP) (gold" in capsys.readouterr().out
+    assert main(["experiment", "report", less, str(other), "--out", str(tmp_path / "both")]) == 0
+    assert "3 of 3 measurements finished." in capsys.readouterr().out
+
+    def numbers(folder):
+        measured = [row for row in tidy(folder) if row["metric"] != "seconds"]
+        return [[row[key] for key in row if key != "cell"] for row in measured]
+
+    assert numbers(tmp_path / "both") == numbers(whole)
+    assert main(["experiment", "report", str(gold), str(other)]) == 2
+    said = capsys.readouterr().err
+    assert "is of experiment main and has nothing that is missing in" in said and said.count("\n") == 1
+
+
 def test_wrong_packs_are_named(studied, tmp_path, capsys):
     good = tmp_path / "good.zip"
     assert main(["experiment", "pack", str(studied("qualitative")), str(good)]) == 0

@@ -97,11 +97,11 @@ def _packed(results: StudyResults) -> bytes:
     definition |= {"texts": (), "scales": {}}  # ids are of texts; the settings are those of the scale
     about = {
         "format": FORMAT,
-        "definition": _without_folders(definition),
+        "definition": without_folders(definition),
         "scale": results.scale,
         "made": results.made,
         "planned": [slot(number) for number in results.study.measured],
-        "measurements": _without_folders(measurements),
+        "measurements": without_folders(measurements),
         "sums": {name: hashlib.sha256(content).hexdigest() for name, content in files.items()},
     }
     return _zipped({ABOUT: json.dumps(about, indent=1).encode(), **files})
@@ -114,7 +114,7 @@ def _add(results: StudyResults, number: Measured, files: dict[str, bytes]) -> di
     keys = [key for key in evaluation.columns.names if _is_kept(key)]
     examples, values = value_table(evaluation, keys).written()
     shared = f"examples/{hashlib.sha256(examples).hexdigest()[:16]}.parquet"
-    saved = json.dumps(_without_folders(results.saved(number))).encode()
+    saved = json.dumps(without_folders(results.saved(number))).encode()
     files |= {shared: examples, f"values/{key}.parquet": values, f"metrics/{key}.json": saved}
     return {
         "row": number.variant.row.name,
@@ -143,12 +143,12 @@ def _is_kept(key: str) -> bool:
     return name in KEPT and part not in OUTCOMES
 
 
-def _without_folders(value: Any) -> Any:
+def without_folders(value: Any) -> Any:
     """The value with absolute paths cut to their last part: a pack is made to be published."""
     if isinstance(value, Mapping):
-        return {_without_folders(key): _without_folders(part) for key, part in value.items()}
+        return {without_folders(key): without_folders(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_without_folders(part) for part in value]
+        return [without_folders(part) for part in value]
     return Path(value).name if isinstance(value, str) and Path(value).is_absolute() else value
 
 

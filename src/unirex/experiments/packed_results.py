@@ -2,29 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from unirex.comparison.sources import SEEDS, EvaluationSource
-from unirex.config import flat
+from unirex.config import flat, plain
 from unirex.errors import UserError
-from unirex.experiments.definition import Definition, experiment_names, read_definition
-from unirex.experiments.pack import Pack, Packed, slot
+from unirex.experiments.definition import Definition, Variant, experiment_names, read_definition
+from unirex.experiments.pack import Pack, Packed, slot, without_folders
 from unirex.experiments.results import Results, distinct
-from unirex.experiments.study import Measured
+from unirex.experiments.study import Measured, config_of, measuring_options
+from unirex.removals import REMOVALS
+
+TABLES = ("metrics", "intervals", "floor")  # of a metrics.json, by metric
 
 
 class PackedResults(Results):
-    """The measurements of one pack, or of several of one experiment."""
+    """The measurements of one pack, or of several.
+
+    The first says which experiment it is. Of packs of another experiment those measurements are taken that
+    the first one's plan has too: the same training, measured in the same way.
+    """
 
     has_texts = False
 
     def __init__(self, packs: Sequence[Pack]) -> None:
-        self.packs = packs
         first = packs[0]
         for pack in packs[1:]:
-            _check_alike(first, pack)
+            if pack.scale != first.scale:
+                said = f"is of scale {pack.scale}, {first.place} of {first.scale}"
+                raise UserError(f"{pack.place}: {said}; report them one by one.")
+        own = [pack for pack in packs if pack.definition.name == first.definition.name]
+        others = [pack for pack in packs if pack.definition.name != first.definition.name]
+        packs = [*own, *(_borrowed(pack, own) for pack in others)]
+        self.packs = packs
         self.definition, self.scale = _merged(packs), first.scale
         self._found = _by_slot(packs)
 
@@ -56,15 +68,67 @@ class PackedResults(Results):
         return dict(self._found[slot(number)].saved)
 
 
-def _check_alike(first: Pack, other: Pack) -> None:
-    for what, ours, theirs in (
-        ("experiment", first.definition.name, other.definition.name),
-        ("scale", first.scale, other.scale),
-    ):
-        if ours != theirs:
-            raise UserError(
-                f"{other.place}: is of {what} {theirs}, {first.place} of {ours}; report them one by one."
-            )
+def _borrowed(pack: Pack, own: Sequence[Pack]) -> Pack:
+    """What a pack of another experiment has that this one plans and lacks, under the names it has here."""
+    planned = {tuple(place) for part in own for place in part.planned}
+    planned -= {slot(packed.measured) for part in own for packed in part.measurements}
+    variants = {variant.name: variant for part in own for variant in part.definition.variants()}
+    asked = [
+        (packed, variant)
+        for packed in pack.measurements
+        for variant in variants.values()
+        if slot(replace(packed.measured, variant=variant)) in planned
+    ]
+    found = [_as_variant(packed, variant, own[0]) for packed, variant in asked]
+    if not any(found):
+        raise UserError(
+            f"{pack.place}: is of experiment {pack.definition.name} and has nothing that is missing in "
+            f"{own[0].place}, of {own[0].definition.name}; report them one by one."
+        )
+    taken = [packed for packed in found if packed is not None]
+    return replace(pack, definition=own[0].definition, planned=[], measurements=taken)
+
+
+def _as_variant(packed: Packed, variant: Variant, first: Pack) -> Packed | None:
+    """A measurement of another experiment as that of a variant of this one, if it is the same.
+
+    It may have been measured under more ways of removing tokens, which are left out then.
+    """
+    number, definition = packed.measured, first.definition
+    method, cell = variant.row.method, number.cell
+    if number.trained[-1].content["method"] != method:
+        return None
+    config = replace(config_of(definition, variant, number.trained_on), seed=number.seed)
+    options = measuring_options(definition, variant, config)
+    beside = options.get("beside")
+    if beside is not None and set(beside) <= _removals(packed):
+        cell = replace(
+            cell, content={**cell.content, "options": {**cell.content["options"], "beside": beside}}
+        )
+        packed = _without_removals(packed, _removals(packed) - set(beside))
+    trained = replace(
+        number.trained[-1], content={"method": method, "config": without_folders(plain(config))}
+    )
+    split = first.measurements[0].measured.cell.content["split"]
+    wanted = replace(cell, content={"options": options, "split": split})
+    measured = replace(number, variant=variant, cell=cell)
+    different = _differing(measured, replace(measured, trained=(trained,), cell=wanted))
+    return None if different else replace(packed, measured=measured)
+
+
+def _removals(packed: Packed) -> set[str]:
+    """The ways of removing tokens that were measured beside the main one."""
+    return {key.partition("/")[2] for key in packed.saved["metrics"]} & set(REMOVALS)
+
+
+def _without_removals(packed: Packed, names: Collection[str]) -> Packed:
+    """The measurement without these ways of removing tokens."""
+
+    def kept(values: Mapping[str, Any]) -> dict[str, Any]:
+        return {key: value for key, value in values.items() if key.partition("/")[2] not in names}
+
+    saved = {key: kept(value) if key in TABLES else value for key, value in packed.saved.items()}
+    return replace(packed, saved=saved, values=replace(packed.values, columns=kept(packed.values.columns)))
 
 
 def _merged(packs: Sequence[Pack]) -> Definition:

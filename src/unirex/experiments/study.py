@@ -115,16 +115,9 @@ class Study:
 
     def _configs(self) -> Iterator[tuple[Variant, Data, Config]]:
         """Every variant on all data with its settings, which are checked once for all seeds."""
-        from unirex.methods.resolving import resolve
-
         for variant in self.definition.variants():
-            settings = merge(self.definition.settings, variant.settings)
             for data in self.data:
-                preset = {"preset": variant.preset, "dataset": data.source}
-                try:
-                    config = resolve(variant.row.method, None, settings, **preset)
-                except UserError as error:
-                    raise UserError(f"row {variant.name}: {one_line(error)}") from error
+                config = config_of(self.definition, variant, data.source)
                 yield variant, read_by(variant.preset, data), config
 
     def _measured(self, variant: Variant, config: Config, trained_on: Data, measured_on: Data) -> Measured:
@@ -134,25 +127,12 @@ class Study:
             first = f"classifier, seed {config.seed}, {trained_on.name}"
             trained.insert(0, train_cell("vanilla", config, trained_on, name=first))
         on = "" if measured_on.source == trained_on.source else f" on {measured_on.name}"
-        options = self._measuring_options(variant, config)
+        options = measuring_options(self.definition, variant, config)
         try:
             cell = measure_cell(trained[-1], measured_on, options, split=self.split, name=name + on)
         except UserError as error:
             raise UserError(f"row {variant.name}: {one_line(error)}") from error
         return Measured(variant, config.seed, trained_on.name, measured_on.name, tuple(trained), cell)
-
-    def _measuring_options(self, variant: Variant, config: Config) -> dict[str, Any]:
-        options = merge(self.definition.measure, variant.measure)
-        if variant.row.method == "vanilla":  # a plain classifier does not know how it will be measured
-            if config.budgets != BUDGETS:
-                options.setdefault("budgets", list(config.budgets))
-            if config.eval_removal != Config().eval_removal:
-                options.setdefault("removal", config.eval_removal)
-            options.setdefault("extractor", config.extractor)
-            if options["extractor"] == config.extractor:
-                own = {key: value for key, value in config.extractor_options.items() if key != "create_graph"}
-                options["extractor_options"] = own | options.get("extractor_options", {})
-        return options
 
     @cached_property
     def cells(self) -> list[Cell]:
@@ -208,6 +188,32 @@ class Study:
             raise UserError(f"{folder}: holds a study of {there}; choose another --out.")
         folder.mkdir(parents=True, exist_ok=True)
         write_file(folder / FILE, json.dumps(content, indent=1) + "\n")
+
+
+def config_of(definition: Definition, variant: Variant, source: str) -> Config:
+    """The settings that a variant is trained with on this data, but for the seed."""
+    from unirex.methods.resolving import resolve
+
+    settings = merge(definition.settings, variant.settings)
+    try:
+        return resolve(variant.row.method, None, settings, preset=variant.preset, dataset=source)
+    except UserError as error:
+        raise UserError(f"row {variant.name}: {one_line(error)}") from error
+
+
+def measuring_options(definition: Definition, variant: Variant, config: Config) -> dict[str, Any]:
+    """How a variant with these settings is measured."""
+    options = merge(definition.measure, variant.measure)
+    if variant.row.method == "vanilla":  # a plain classifier does not know how it will be measured
+        if config.budgets != BUDGETS:
+            options.setdefault("budgets", list(config.budgets))
+        if config.eval_removal != Config().eval_removal:
+            options.setdefault("removal", config.eval_removal)
+        options.setdefault("extractor", config.extractor)
+        if options["extractor"] == config.extractor:
+            own = {key: value for key, value in config.extractor_options.items() if key != "create_graph"}
+            options["extractor_options"] = own | options.get("extractor_options", {})
+    return options
 
 
 def read_by(preset_name: str, data: Data) -> Data:
