@@ -21,10 +21,11 @@ def one_line(error: BaseException) -> str:
 def nearest(name: str, known: Sequence[str]) -> str | None:
     """The known name that is most like another; one of the same letters, if there is one.
 
-    >>> nearest("slm-pf", ["slm-p", "slm-fp"]), nearest("xyz", ["slm-p"])
-    ('slm-fp', None)
+    >>> nearest("slm-pf", ["slm-p", "slm-fp"]), nearest("slm-fpo", ["SLM-FPO"]), nearest("xyz", ["slm-p"])
+    ('slm-fp', 'SLM-FPO', None)
     """
-    near = get_close_matches(name, known)
+    same = next((other for other in known if other.lower() == name.lower()), None)
+    near = [same] if same is not None else get_close_matches(name, known)
     return next((other for other in near if sorted(other) == sorted(name)), near[0] if near else None)
 
 
@@ -36,5 +37,5 @@ def unknown(kind: str, name: object, known: Iterable[object]) -> UserError:
     """
     names = [str(entry) for entry in known]
     near = nearest(str(name), names)
-    hint = f" did you mean '{near}'?" if near else ""
-    return UserError(f"unknown {kind} '{name}';{hint} Known: {', '.join(names) or 'none'}.")
+    hint = f"; did you mean '{near}'?" if near else "."
+    return UserError(f"unknown {kind} '{name}'{hint} Known: {', '.join(names) or 'none'}.")

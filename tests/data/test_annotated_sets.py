@@ -78,7 +78,7 @@ def test_hatexplain_without_its_divisions_is_split_by_a_seed(tmp_path, caplog):
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        (post("", HATE, "hate", HATE), r"post val-h: unknown label 'hate'; Known: hatespeech, normal"),
+        (post("", HATE, "hate", HATE), r"post val-h: unknown label 'hate'. Known: hatespeech, normal"),
         (post("", HATE, marks=[[1, 0]]), r"post val-h: a rationale must be a 0 or 1 for each of 5 tokens"),
         (post("", HATE, tokens="text"), r"post val-h: 'post_tokens' must be a list of texts"),
         (post("", HATE) | {"rationales": 3}, r"post val-h: 'rationales' must be a list of markings"),
@@ -136,7 +136,7 @@ def test_toxic_spans_by_path(tmp_path):
 def test_a_table_without_labels_may_be_labelled_by_its_marks(tmp_path):
     path = toxic_spans(tmp_path) / "tsd_train.csv"
     mine = path.rename(tmp_path / "mine.csv")
-    fix = r"mine\.csv: unknown column 'label'; .* --columns\.rationale spans --columns\.label spans"
+    fix = r"mine\.csv: unknown column 'label'\. .* --columns\.rationale spans --columns\.label spans"
     with pytest.raises(UserError, match=fix):
         load_dataset(mine)
     data = load_dataset(mine, columns={"rationale": "spans", "label": "spans"})

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from shutil import copytree
 
+import pyarrow.parquet
 import pytest
 
 import planted
@@ -223,6 +224,8 @@ def test_presets_that_read_texts_differently_stand_in_one_table(place, tmp_path,
     assert main(asked) == 0
     said = capsys.readouterr().out
     assert "AA (IG) [parity]" in said and "8 of 8 texts are read differently in some rows." in said
+    published = [line for line in said.splitlines() if "AA (IG)" in line and "93.8 ± 0.5" in line]
+    assert len(published) == 2  # beside each of the two
 
     def other(preset, data):  # as `sample: first_n` of Yelp
         return replace(data, source="demo") if preset == "parity" else data
@@ -338,6 +341,8 @@ def test_failed_cells_are_said(place, tmp_path, capsys):
     assert main(["experiment", "status", str(out)]) == 1
     said = capsys.readouterr().out
     assert "failed: train UNIREX (DLM-P), seed 0, planted: " in said and "Traceback" not in said
+    assert main(["experiment", "plan", *arguments[2:], "--no_timing"]) == 1
+    assert "would fail: train UNIREX (DLM-P), seed 0, planted: encoder '" in capsys.readouterr().out
 
 
 def test_what_will_fail_is_said_at_the_beginning(place, tmp_path, capsys):
@@ -611,6 +616,23 @@ def test_mistakes_are_found_before_anything_is_trained(place, tmp_path, capsys):
         ("presets: []", [], "presets is an empty list"),
         ("texts: [7]", [], "texts: no example of planted .test. has the id '7'"),
         ("measured_on: {demo: {lables: {a: b}}}", [], "measured_on.demo: unknown key 'lables'"),
+        ("measured_on: {demo: {labels: {a: [b]}}}", [], "measured_on.demo.labels.a is a label, not"),
+        (
+            "measured_on: {demo: {labels: {positve: pos}}}",
+            [],
+            "unknown label 'positve'; did you mean 'positive'",
+        ),
+        (
+            "measured_on: {demo: {}}",
+            [],
+            "measured_on.demo: planted has no label '.*'; say which of 'neg', 'pos'",
+        ),
+        ("about: 3", [], "about is text, not 3"),
+        ("data: [3]", [], "data: 3 is no name; put it in quotes"),
+        ("vary: {3: [1]}", [], "vary: 3 is no name; put it in quotes"),
+        ("  B: {method: 3}", [], "row B: method is text, not 3"),
+        ("  B: {method: aa-f, constant: maybe}", [], "row B: constant is true or false, not 'maybe'"),
+        ("  1: {method: aa-f}", [], "rows: 1 is no name; put it in quotes"),
         ("", ["--split", "tset"], "row A: .* has no split 'tset'"),
         ("", ["--workers", "0"], "--workers 0: give at least 1"),
     ):
@@ -657,12 +679,25 @@ def test_a_file_of_ones_own(place, tmp_path, capsys):
     rows = (place / "planted.jsonl").read_text("utf-8").replace('"neg"', '"hate"').replace('"pos"', '"other"')
     (tmp_path / "tweets.jsonl").write_text(rows, "utf-8")
     measured = f"measured_on:\n  {tmp_path / 'tweets.jsonl'}: {{labels: {{hate: neg, other: pos}}}}\n"
+    measured += f"  {place / 'planted.jsonl'}: {{}}\n"
     file = tmp_path / "mine.yaml"
-    file.write_text("rows:\n  Plain: {method: vanilla}\nreport: [table]\n" + measured, "utf-8")
+    file.write_text("rows:\n  Plain: {method: vanilla}\nreport: [table, intervals]\n" + measured, "utf-8")
     asked = command("run", place, str(file), tmp_path / "mine")
     assert main([asked[0], *asked[2:]]) == 0
     said = capsys.readouterr().out
     assert "trained on planted, measured on tweets" in said and "Plain" in said
+    values = {
+        (row["measured_on"], row["metric"]): row["value"] for row in tidy(tmp_path / "mine")
+    }  # the same texts, other words for their labels
+    assert values["tweets", "csd"] == values["planted", "csd"]
+    assert values["tweets", "accuracy"] == values["planted", "accuracy"]
+    for name in ("table-planted-tweets", "table-planted"):
+        table = (tmp_path / "mine" / "report" / f"{name}.md").read_text("utf-8")
+        assert f"{float(values['planted', 'csd']):.3f}" in table
+    drawn = (tmp_path / "mine" / "report" / "intervals-planted-tweets.svg").read_text("utf-8")
+    assert ">CSD ↑ on tweets<" in drawn and ">CSD ↑ on planted<" in drawn
+    found = pyarrow.parquet.read_table(tmp_path / "mine" / "results.parquet").to_pylist()
+    assert [str(row["value"]) for row in found] == [row["value"] for row in tidy(tmp_path / "mine")]
     (made,) = StudyResults(load_study(tmp_path / "mine"), tmp_path / "mine").made
     assert f"revision {made['git']}" in said if made["git"] else "Made with unirex" in said
     assert main(["experiment", "plan", "mian"]) == 2

@@ -218,6 +218,7 @@ def test_a_shared_storage(place, tmp_path, numbers):
     assert both.trials[:2] == first.trials and len(both.trials) == 4  # points there are
     with pytest.raises(UserError, match="no storage of trials"):
         searched(place, tmp_path / "nowhere", storage="sqlite:////no/such/folder/trials.db")
+    assert not (tmp_path / "nowhere" / "tune.json").exists()
 
 
 def test_failures(place, tmp_path, monkeypatch, numbers):

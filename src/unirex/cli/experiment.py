@@ -94,6 +94,8 @@ def _is_study(name: str) -> bool:
 def _folder(options: Namespace, *, usual: str | None = None) -> Path:
     """The folder of the study; `usual` if none is named."""
     name = options.experiment
+    if Path(options.out or ".").is_file():
+        raise UserError(f"--out {options.out}: a file; name a folder for the study.")
     if options.out is None and _is_study(name):
         return Path(name)
     if options.out is None and usual is None:
@@ -149,7 +151,7 @@ def _planned(study: Study, planned: Sequence[CellPlan], *, workers: int, threads
     whole = _time(left, "  about ", workers=workers)
     lines += [f"{whole} here with {processes(workers, threads)}"] if whole else ["  time not known here"]
     lines += [f"  {line}" for line in _memory(left)]
-    longest = sorted(left, key=lambda item: -(item.seconds or 0))[:3]
+    longest = sorted(left, key=lambda item: -item.passes)[:3]
     lines += [f"  longest: {item.cell.work} {item.cell.name}{_time([item], ', ')}" for item in longest]
     return "\n".join(lines)
 

@@ -172,6 +172,8 @@ def read_definition(name: str) -> Definition:
         return as_definition(_library(name), name, place=f"experiment {name}")
     if name == TUNE:
         raise UserError(f"{TUNE} is a command of its own: unirex experiment {TUNE} --method slm-fpo …")
+    if not name.endswith(ENDINGS) and len(Path(name).parts) > 1:
+        raise UserError(f"{name}: no study in this folder, and no experiment of one's own, a .yaml file.")
     if not name.endswith(ENDINGS):
         raise unknown("experiment", name, experiment_names())
     content = read_settings(name)
@@ -226,7 +228,9 @@ def _scales(content: Settings, place: str) -> dict[str, Any]:
     }
 
 
-def _row(row: Any, name: str, place: str) -> dict[str, Any]:
+def _row(row: Any, name: Any, place: str) -> dict[str, Any]:
+    if not isinstance(name, str):
+        raise UserError(f"{place}: rows: {name!r} is no name; put it in quotes.")
     if not isinstance(row, Mapping) or "method" not in row:
         raise UserError(f"{place}: row {name} needs a method, as in `{name}: {{method: slm-fp}}`.")
     return dict(row)
@@ -245,6 +249,7 @@ def _built(kind: type[Any], content: Settings, place: str) -> Any:
             raise UserError(f"{place}: {key} is a table of settings, not {value!r}.")
         if value is not None and wants.startswith("Sequence") and not isinstance(value, list | tuple):
             raise UserError(f"{place}: {key} is a list, not {value!r}.")
+    _check_words(content, place)
     wrong = [
         seed for seed in content.get("seeds") or () if not isinstance(seed, int) or isinstance(seed, bool)
     ]
@@ -264,6 +269,19 @@ def _built(kind: type[Any], content: Settings, place: str) -> Any:
     return kind(**{key: value for key, value in content.items() if value is not None})
 
 
+def _check_words(content: Settings, place: str) -> None:
+    """Refuse other values where names and sentences belong, which YAML reads as numbers or truth values."""
+    for key in ("about", "method", "group"):
+        if not isinstance(content.get(key) or "", str):
+            raise UserError(f"{place}: {key} is text, not {content[key]!r}.")
+    for key in ("data", "presets", "vary", "measured_on"):
+        wrong = [name for name in content.get(key) or () if not isinstance(name, str)]
+        if wrong:
+            raise UserError(f"{place}: {key}: {wrong[0]!r} is no name; put it in quotes.")
+    if not isinstance(content.get("constant", False), bool):
+        raise UserError(f"{place}: constant is true or false, not {content['constant']!r}.")
+
+
 def _check_measured_on(table: Any, place: str) -> None:
     if not isinstance(table, Mapping | None):
         raise UserError(f"{place} is a table, as in {{labels: {{hate: neg}}}}, not {table!r}.")
@@ -272,6 +290,9 @@ def _check_measured_on(table: Any, place: str) -> None:
             raise UserError(f"{place}: {unknown('key', key, ['labels'])}")
         if not isinstance(value, Mapping):
             raise UserError(f"{place}.labels is a table, as in {{hate: neg}}, not {value!r}.")
+        for label, stands_for in value.items():
+            if not isinstance(stands_for, str | int) or isinstance(stands_for, bool):
+                raise UserError(f"{place}.labels.{label} is a label, not {stands_for!r}.")
 
 
 def _table(content: Settings, key: str, place: str) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from unirex.comparison import Comparison
 from unirex.comparison.figures import INTERVALS, estimate
 from unirex.comparison.tables import value_cell
 from unirex.data.validate import is_number
-from unirex.experiments.results import published_rows
 from unirex.metrics.paired import mean_std
 from unirex.metrics.registry import metric
 from unirex.report import plots
@@ -205,7 +204,7 @@ def intervals(results: Results, comparison: Comparison, trained_on: str, measure
 
 
 def _dots(results: Results, trained_on: str, measured_on: str, key: str, comparison: Comparison) -> Dots:
-    paper = published_rows(results.definition.name, trained_on, measured_on)
+    paper = results.paper(trained_on, measured_on)
     dots = {}
     for method in comparison.methods:
         printed = paper[method.name].metrics if method.name in paper else {}

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from unirex.config import EVALUATION_BATCH_SIZE, Config
-from unirex.errors import UserError
+from unirex.errors import UserError, one_line
 from unirex.experiments.cells import Cell, Data, Needs
 from unirex.experiments.passes import Work
 
@@ -25,7 +25,7 @@ def with_needs(cells: Sequence[Cell], work: Mapping[str, Work]) -> list[Cell]:
 
 
 def _needs(cell: Cell, work: Work) -> Needs:
-    encoder = _encoder_config(work.config.encoder)
+    encoder, _ = encoder_config(work.config.encoder)
     if encoder is None:
         return Needs()
     return _of_training(work, encoder) if cell.work == "train" else _of_measurement(cell, work, encoder)
@@ -82,11 +82,11 @@ def _size(text: str) -> int:
 
 
 @lru_cache(maxsize=16)
-def _encoder_config(name: str) -> Any:
-    """The configuration of an encoder; None if it cannot be had here."""
+def encoder_config(name: str) -> tuple[Any, str]:
+    """The configuration of an encoder; None and the reason if it cannot be had here."""
     from unirex.models.encoders import load_pretrained
 
     try:
-        return load_pretrained(name, kind="config")
-    except UserError:
-        return None
+        return load_pretrained(name, kind="config"), ""
+    except UserError as error:
+        return None, one_line(error)

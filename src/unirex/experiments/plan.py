@@ -8,7 +8,7 @@ from pathlib import Path
 from unirex.config import build_config
 from unirex.errors import UserError, one_line
 from unirex.experiments.cells import Cell, Data
-from unirex.experiments.needs import with_needs
+from unirex.experiments.needs import encoder_config, with_needs
 from unirex.experiments.passes import sample, work_of
 from unirex.experiments.study import Study
 
@@ -42,20 +42,24 @@ def plan(study: Study, store: Path, *, threads: int | None = None) -> list[CellP
 
 
 def checked(study: Study) -> list[str]:
-    """What would make cells fail, found before any is run: one line for every cell."""
-    problems = []
+    """What would make cells fail, found before any is run: one line for every reason."""
+    failing: dict[str, list[str]] = {}
     for cell in study.cells:
         try:
             _check_training(cell) if cell.work == "train" else _check_measurement(cell)
         except UserError as error:
-            problems.append(f"{cell.work} {cell.name}: {one_line(error)}")
-    return problems
+            failing.setdefault(one_line(error), []).append(f"{cell.work} {cell.name}")
+    also = {reason: f" and {len(names) - 1} more" if names[1:] else "" for reason, names in failing.items()}
+    return [f"{names[0]}{also[reason]}: {reason}" for reason, names in failing.items()]
 
 
 def _check_training(cell: Cell) -> None:
     from unirex.methods.building import check_method, check_trainable
 
     config = build_config(cell.content["config"])
+    missing = encoder_config(config.encoder)[1]
+    if missing:
+        raise UserError(missing)
     check_method(cell.content["method"], config)
     check_trainable(Data.read(cell.content["data"]).load(), config)
 

@@ -21,9 +21,9 @@ from unirex.comparison.tables import (
 )
 from unirex.experiments import examples, figures
 from unirex.experiments.definition import PARTS
-from unirex.experiments.results import POSITIVE, Results, StudyResults, published_rows
+from unirex.experiments.results import POSITIVE, Results, StudyResults
 from unirex.files import write_file
-from unirex.methods.presets import preset
+from unirex.methods.presets import preset, whole_preset
 from unirex.metrics.registry import HEADLINE, PERFORMANCE_SCORES
 from unirex.metrics.relative_gain import GUARDED, shows_guarded
 from unirex.paper import published
@@ -126,7 +126,7 @@ def _revisions(names: Sequence[str]) -> str:
 
 def table(results: Results, comparison: Comparison, trained_on: str, measured_on: str) -> Iterator[Section]:
     """Every row on every headline metric, the paper's beside it."""
-    paper = published_rows(results.definition.name, trained_on, measured_on)
+    paper = results.paper(trained_on, measured_on)
     keys = _columns(results, comparison, measured_on)
     printed = {key for row in paper.values() for key in row.metrics}
     heads = [Head("", "method")]
@@ -171,7 +171,7 @@ def _columns(results: Results, comparison: Comparison, measured_on: str) -> list
     usual = [leading, *(key for key in HEADLINE if key not in PERFORMANCE_SCORES)]
     usual.insert(usual.index("csd") + 1, HELD_OUT)
     for name in results.definition.presets:  # what it counts otherwise
-        usual += [key for key in preset(name).columns if key not in usual]
+        usual += [key for key in preset(whole_preset(name)).columns if key not in usual]
     if "cost" in results.definition.report:
         usual += COST
     return [key for key in usual if comparison.measured([key])]
@@ -203,7 +203,8 @@ def gains(results: Results, comparison: Comparison, trained_on: str, measured_on
     for method, gain in comparison.gains.items():
         line = {"method": Cell(method)} | {name: gain_cell(getattr(gain, name)) for name in names}
         for name in names:
-            value = getattr(theirs[method], name) if method in theirs else None
+            plain = results.without_preset[method]
+            value = getattr(theirs[plain], name) if plain in theirs else None
             line[f"{name}_paper"] = Cell(gain_cell(value).text, quiet=True, numbers=gain_cell(value).numbers)
         body.append([line[head.key] for head in heads])
     caption = (

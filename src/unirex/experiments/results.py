@@ -8,12 +8,14 @@ import json
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from unirex.comparison import Comparison, compare
 from unirex.comparison.sources import EvaluationInput
+from unirex.config import DEFAULT_PRESET
 from unirex.experiments.definition import Definition
 from unirex.experiments.study import Measured, Study, store_of
 from unirex.files import replace_file, write_file
@@ -72,6 +74,17 @@ class Results(ABC):
     @abstractmethod
     def saved(self, number: Measured) -> dict[str, Any]:
         """The `metrics.json` of a finished measurement."""
+
+    def paper(self, trained_on: str, measured_on: str) -> dict[str, published.Published]:
+        """The paper's rows beside ours, by our names; every preset of a row has the same beside it."""
+        rows, names = _published_rows(self.definition.name, trained_on, measured_on), self.without_preset
+        return {name: rows[plain] for name, plain in names.items() if plain in rows}
+
+    @property
+    def without_preset(self) -> dict[str, str]:
+        """The name that each row has without its preset."""
+        found = [number.variant for number in self.finished]
+        return {variant.name: replace(variant, preset=DEFAULT_PRESET).name for variant in found}
 
     @property
     def varied(self) -> list[str]:
@@ -194,7 +207,7 @@ def distinct(made: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return list({json.dumps(part): part for part in made}.values())
 
 
-def published_rows(experiment: str, trained_on: str, measured_on: str) -> Mapping[str, published.Published]:
+def _published_rows(experiment: str, trained_on: str, measured_on: str) -> Mapping[str, published.Published]:
     """The paper's rows of the experiment on a dataset, by the names that our rows have."""
     if experiment == "ablation" and measured_on == "sst":
         return {row.method: row for row in published.ablations()}

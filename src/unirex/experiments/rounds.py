@@ -277,5 +277,6 @@ def _storage_errors(place: str) -> Iterator[None]:
         yield
     except Exception as error:  # those of any database
         raise UserError(
-            f"{place}: no storage of trials ({type(error).__name__}: {one_line(error)})."
+            f"{place}: no storage of trials, such as sqlite:////shared/trials.db ({type(error).__name__}: "
+            f"{one_line(error)})."
         ) from error

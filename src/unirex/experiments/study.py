@@ -7,10 +7,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unirex.config import BUDGETS, DEFAULT_PRESET, Config, flat, merge
+from unirex.data.example import answer_labels
 from unirex.errors import UserError, one_line, unknown
 from unirex.experiments.cells import (
     TAUGHT_BY_CLASSIFIER,
@@ -71,6 +73,7 @@ class Study:
         """Every number of the table, in the order of its rows."""
         self._check_readings()
         self._check_texts()
+        self._check_labels()
         found = [
             self._measured(variant, replace(config, seed=seed), trained_on, measured_on)
             for variant, trained_on, config in self._configs()
@@ -113,6 +116,19 @@ class Study:
                 places = ", ".join(data.name for data in datasets)
                 raise UserError(f"texts: no example of {places} ({self.split}) has the id '{name}'.")
 
+    def _check_labels(self) -> None:
+        """Refuse datasets whose labels mean nothing to what is trained."""
+        for data, on in product(self.data, self.on):
+            known = data.load().info.labels
+            answers = [example.label for example in on.examples(self.split) if example.label is not None]
+            for label in (label for answer in answers if known for label in answer_labels(answer)):
+                if not any(label == other and type(label) is type(other) for other in known):
+                    raise UserError(
+                        f"measured_on.{on.name}: {data.name} has no label {label!r}; say which of "
+                        f"{', '.join(map(repr, known))} it stands for, as in "
+                        f"labels: {{{label}: {known[0]}}}."
+                    )
+
     def _configs(self) -> Iterator[tuple[Variant, Data, Config]]:
         """Every variant on all data with its settings, which are checked once for all seeds."""
         for variant in self.definition.variants():
@@ -131,7 +147,7 @@ class Study:
         try:
             cell = measure_cell(trained[-1], measured_on, options, split=self.split, name=name + on)
         except UserError as error:
-            raise UserError(f"row {variant.name}: {one_line(error)}") from error
+            raise _of_row(self.definition, variant, error) from error
         return Measured(variant, config.seed, trained_on.name, measured_on.name, tuple(trained), cell)
 
     @cached_property
@@ -198,7 +214,11 @@ def config_of(definition: Definition, variant: Variant, source: str) -> Config:
     try:
         return resolve(variant.row.method, None, settings, preset=variant.preset, dataset=source)
     except UserError as error:
-        raise UserError(f"row {variant.name}: {one_line(error)}") from error
+        raise _of_row(definition, variant, error) from error
+
+
+def _of_row(definition: Definition, variant: Variant, error: UserError) -> UserError:
+    return UserError(f"experiment {definition.name}, row {variant.name}: {one_line(error)}")
 
 
 def measuring_options(definition: Definition, variant: Variant, config: Config) -> dict[str, Any]:
@@ -322,7 +342,13 @@ def load_study(folder: Path) -> Study:
         definition = as_definition(table, name, place=str(folder / FILE))
         made = {"versions": dict(content["versions"]), "git": content["git"]}
         return Study(definition, data, on, content["split"], content["facts"], made)
+    except NotADirectoryError as error:
+        raise UserError(f"{folder}: a file; name the folder of a study, or a pack, a .zip.") from error
     except FileNotFoundError as error:
+        if any(folder.glob("*.zip")):
+            raise UserError(
+                f"{folder}: no study there, but packs; name these: {folder / '*.zip'}."
+            ) from error
         if (folder / SEARCH_FILE).exists():
             raise UserError(f"{folder}: a search, not a study; it is reported alone.") from error
         raise UserError(

@@ -85,7 +85,9 @@ def tune(
     _check(given, trials)
     folder = Path(out)
     with new_folder(folder), locked(folder):
-        rounds = Rounds(given, folder, _opened(given, folder, storage))
+        store = _opened(given, folder, storage)
+        rounds = Rounds(given, folder, store)
+        given.save(folder, storage=store.url, study=store.study, owner=store.owner)
         points = points_in(given.space)
         if points is not None and points < trials:
             trials = points
@@ -136,19 +138,16 @@ def _check(search: Search, trials: int) -> None:
 def _opened(search: Search, folder: Path, storage: str | None) -> Store:
     """The storage of the folder; a folder that holds another search is refused."""
     if not (folder / FILE).exists():
-        found = Store(storage, f"unirex-{_digest(search)}", uuid.uuid4().hex)
-    else:
-        before, facts = load_search(folder)
-        changed = [name for name in _content(search) if _content(search)[name] != _content(before)[name]]
-        if facts["storage"] != storage:
-            changed.append("storage")
-        if changed:
-            raise UserError(
-                f"{folder}: holds a search with another {' and '.join(changed)}; choose another --out."
-            )
-        found = Store(storage, facts["study"], facts["owner"])
-    search.save(folder, storage=found.url, study=found.study, owner=found.owner)
-    return found
+        return Store(storage, f"unirex-{_digest(search)}", uuid.uuid4().hex)
+    before, facts = load_search(folder)
+    changed = [name for name in _content(search) if _content(search)[name] != _content(before)[name]]
+    if facts["storage"] != storage:
+        changed.append("storage")
+    if changed:
+        raise UserError(
+            f"{folder}: holds a search with another {' and '.join(changed)}; choose another --out."
+        )
+    return Store(storage, facts["study"], facts["owner"])
 
 
 def _content(search: Search) -> dict[str, Any]:

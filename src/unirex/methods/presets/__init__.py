@@ -175,6 +175,15 @@ def each_choice(names: Iterable[str], datasets: Collection[str]) -> tuple[str, .
     return tuple(found)
 
 
+def whole_preset(name: str) -> str:
+    """The preset that this names, or names a choice of.
+
+    >>> whole_preset("parity:training.dropout")
+    'parity'
+    """
+    return name.partition(":")[0]
+
+
 def is_choice(name: str) -> bool:
     """Whether this names one choice of a preset."""
     return ":" in name
