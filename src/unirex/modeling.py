@@ -287,9 +287,11 @@ class RationaleModel(PreTrainedModel):
     def _taught(self, batch: Batch) -> Tensor | None:  # [D]
         """Sequences whose attributions an objective learns from: those with marks, by plausibility alone.
 
-        A selector that passes gradients learns from all.
+        A selector that passes gradients learns from all. Without the task, a batch without marks would have
+        nothing to differentiate.
         """
-        return batch.has_rationale if self.config.selector == "detached" else None
+        few = self.config.selector == "detached" and self.objectives.task.weight
+        return batch.has_rationale if few else None
 
     def _training_budgets(self) -> Sequence[float]:
         budgets, count = self.config.training_budgets or self.config.budgets, self.config.budgets_per_step

@@ -472,6 +472,12 @@ def test_only_marked_texts_are_differentiated_twice(setting, monkeypatch):
     rows.clear()
     scores = extract(replace(full, taught=taught), target)
     close(scores, plain)
+    weights = [part for part in model.task.encoder.parameters() if part.requires_grad]
+    ours, theirs = (
+        gradient(values[1].square().sum(), weights, retain_graph=True, materialize_grads=True)
+        for values in (scores, plain)
+    )
+    close(torch.cat([slope.flatten() for slope in ours]), torch.cat([slope.flatten() for slope in theirs]))
     assert sum(count for second, count in rows if second) == 2
     assert sum(count for second, count in rows if not second) == 2 * (len(target) - 1)
     rows.clear()

@@ -27,9 +27,10 @@ from unirex.experiments.engine import run_cells
 from unirex.experiments.passes import training_passes
 from unirex.experiments.plan import plan
 from unirex.experiments.progress import StudyProgress
-from unirex.experiments.report import DRAWN
+from unirex.experiments.report import DRAWN, LIST
 from unirex.experiments.results import StudyResults
-from unirex.experiments.study import load_study, make_study, store_of
+from unirex.experiments.saved import load_study
+from unirex.experiments.study import make_study, store_of
 from unirex.files import locked
 from unirex.methods.resolving import resolve
 
@@ -147,10 +148,11 @@ def test_a_folder_keeps_its_experiment_and_only_files_of_its_last_report(studied
     studied("main")
     out = place / "kept"
     assert main(command("run", place, "main", out, "--rows", "AA (IG)", "SLM-FPO")) == 0
-    old, mine = (out / "report" / name for name in ("table-other.md", "notes.md"))
-    old.touch(), mine.touch()
+    mine, other, written = (out / "report" / name for name in ("table-mine.md", "table-other.md", LIST))
+    mine.touch(), other.touch()
+    written.write_text(written.read_text("utf-8") + f"\n{other.name}", "utf-8")  # as of another dataset
     assert main(command("run", place, "main", out, "--rows", "AA (IG)")) == 0
-    assert mine.exists() and not old.exists() and not (out / "report" / "composite-planted.svg").exists()
+    assert mine.exists() and not other.exists() and (out / "report" / "table-planted.md").exists()
     assert main(command("run", place, "efficiency", out)) == 2
     assert f"{out}: holds a study of main; choose another --out." in capsys.readouterr().err
 
@@ -202,8 +204,13 @@ def test_rows_under_each_choice_of_a_preset(place):
     assert own == {"extractor_options.create_graph]", "objectives.sufficiency.class_mean]", "l2e.variant]"}
     with pytest.raises(UserError, match=r"--preset parity:l2e\.variant: changes nothing in these rows"):
         names("UNIREX (SLM-FP)", presets=["parity:l2e.variant"])
-    with pytest.raises(UserError, match="unknown choice of preset parity 'dropuot'"):
-        names("UNIREX (SLM-FP)", presets=["parity:dropuot"])
+    for wrong, said in (
+        ("parity:dropuot", "unknown choice of preset parity 'dropuot'"),
+        ("parity:", "unknown choice of preset parity ''"),
+        ("default:each", "'default' makes no choices of its own"),
+    ):
+        with pytest.raises(UserError, match=said):
+            names("UNIREX (SLM-FP)", presets=[wrong])
 
 
 def test_presets_that_read_texts_differently_stand_in_one_table(place, tmp_path, monkeypatch, capsys):
@@ -329,7 +336,7 @@ def test_a_process_that_dies_costs_its_own_cell_only(tmp_path):
     failures = run_cells(cells, tmp_path, run=trivial, workers=2, threads=1, shown=False)
     assert [failure.cell.key for failure in failures] == ["dead"]
     assert [cell.state(tmp_path) for cell in cells] == ["failed", *["done"] * 4]
-    assert cells[0].failure(tmp_path) == "KilledError: its process was killed"
+    assert cells[0].failure(tmp_path) == "its process was killed"
 
 
 def test_failed_cells_are_said(place, tmp_path, capsys):
@@ -439,12 +446,17 @@ def test_a_pack_of_another_experiment_gives_what_is_missing(studied, tmp_path, c
     with zipfile.ZipFile(gold) as pack:
         about = json.loads(pack.read("pack.json"))
     about["measurements"] = [
-        part for part in about["measurements"] if part["point"].get("training.gold_fraction") != 100
-    ]
+        part for part in about["measurements"] if part["point"].get("training.gold_fraction") == 10
+    ]  # without those of the plain classifier and of all the gold
     less = repacked(gold, tmp_path / "less.zip", pack=json.dumps(about).encode())
     capsys.readouterr()
     assert main(["experiment", "report", less]) == 0
-    assert "Not yet, or not with all seeds and datasets: UNIREX (SLM-FP) (gold" in capsys.readouterr().out
+    assert "Not yet, or not with all seeds and datasets: AA (IG), UNIREX (SLM-FP) (gold" in (
+        " ".join(capsys.readouterr().out.split())
+    )
+    twice = [str(other), repacked(other, tmp_path / "again.zip")]
+    assert main(["experiment", "report", less, *twice]) == 2
+    assert "again.zip: is of experiment main and has nothing that is missing" in capsys.readouterr().err
     assert main(["experiment", "report", less, str(other), "--out", str(tmp_path / "both")]) == 0
     assert "3 of 3 measurements finished." in capsys.readouterr().out
 

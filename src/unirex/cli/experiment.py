@@ -62,7 +62,8 @@ def _choosing_options(parser: ArgumentParser) -> None:
 def _study(options: Namespace) -> Study:
     """The study that is described, or the one in a folder."""
     from unirex.experiments.definition import nested
-    from unirex.experiments.study import load_study, make_study
+    from unirex.experiments.saved import load_study
+    from unirex.experiments.study import make_study
 
     if _is_study(options.experiment):
         for name in shared.given_options(options, _choosing_options):
@@ -246,7 +247,7 @@ def _status(options: Namespace) -> int:
 
 def _loaded(folder: Path) -> StudyResults:
     from unirex.experiments.results import StudyResults
-    from unirex.experiments.study import load_study
+    from unirex.experiments.saved import load_study
 
     return StudyResults(load_study(folder), folder)
 

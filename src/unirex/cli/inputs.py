@@ -75,7 +75,7 @@ def found_anywhere(model: str) -> str:
 def system_settings(options: Namespace) -> dict[str, Any]:
     """What tells one system from another: a digest of its files, and how it is to explain."""
     from unirex import __version__
-    from unirex.methods.stage_keys import encoder_digest
+    from unirex.models.encoders import encoder_digest
 
     named = ("labels", "extractor", "extractor_options", "dial", "blend")
     files = encoder_digest(check_saved(options.run or options.model))

@@ -56,7 +56,8 @@ def further_data_options(parser: ArgumentParser) -> None:
 
 def preset_option(parser: ArgumentParser) -> None:
     """Choices that belong together."""
-    said = f"choices that belong together: {', '.join(preset_names())}; see unirex list presets"
+    names = ", ".join(preset_names())
+    said = f"choices that belong together: {names}; or one of them: parity:NAME; see unirex list presets"
     parser.add_argument("--preset", type=str, default=DEFAULT_PRESET, help=said)
 
 

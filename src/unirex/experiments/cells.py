@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from unirex.config import PROBES, TARGETS, build_config, check_budgets, plain
 from unirex.data.cache import fingerprint
-from unirex.data.catalogue import DATASETS
 from unirex.data.example import Example, Splits
 from unirex.data.load import load_dataset
 from unirex.errors import UserError, one_line, unknown
@@ -43,7 +42,6 @@ MEASURING = (  # options of a measurement: `number` of texts, and those of `eval
 LISTS = ("budgets", "beside", "probes")
 LEAST = {"number": 1, "draws": 0, "batch_size": 1}  # of those that are whole numbers
 DONE, FAILED, LOG = "done.json", "failure.json", "log.txt"
-PLACES = ("encoder", "root")  # settings, and options of reading, that may name folders
 DATASETS_KEPT = 4  # read datasets that a process keeps
 
 
@@ -157,27 +155,22 @@ class Cell:
         return json.loads((self.folder(store) / FAILED).read_text("utf-8"))["error"]
 
 
-def whole_path(source: str) -> str:
-    """A file or folder by a path that is right from any folder; names of other things as they are."""
-    return str(Path(source).resolve()) if source not in DATASETS and Path(source).exists() else source
-
-
-def with_whole_paths(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings, or options of reading, with the folders that they name by whole paths."""
-    named = {key: settings[key] for key in PLACES if isinstance(settings.get(key), str)}
-    return {**settings, **{key: whole_path(place) for key, place in named.items()}}
-
-
 def train_cell(method: str, config: Config, data: Data, *, name: str) -> Cell:
     """The training of a method with these settings."""
-    from unirex.methods.stage_keys import MADE, classifier_config, content_key, stage_settings
+    from unirex.methods.stage_keys import MADE, content_key, stage_settings
 
-    if method == "vanilla":  # what does not matter to a plain classifier must not make it another cell
-        config = classifier_config(config)
+    config = trained_config(method, config)
     after = (train_cell("vanilla", config, data, name="").key,) if method in TAUGHT_BY_CLASSIFIER else ()
     key = content_key(MADE, method, stage_settings(config), data.fingerprint("train", "dev"))
     content = {"method": method, "config": plain(config), "data": asdict(data)}
     return Cell("train", name, content, f"{method}-{key}", after)
+
+
+def trained_config(method: str, config: Config) -> Config:
+    """The settings that matter to a training: for a plain classifier those that others share."""
+    from unirex.methods.stage_keys import classifier_config
+
+    return classifier_config(config) if method == "vanilla" else config
 
 
 def measure_cell(trained: Cell, data: Data, options: Mapping[str, Any], *, split: str, name: str) -> Cell:

@@ -29,11 +29,11 @@ RunCell = Callable[[Cell, Path], None]
 PATIENCE = 2.0  # seconds until a cell that another process works on is looked at again
 
 
-class KilledError(RuntimeError):
+class KilledError(UserError):
     """The process of a cell ended without a word: killed, or out of memory."""
 
-    def __init__(self) -> None:
-        super().__init__("its process was killed")
+    def __init__(self, message: str = "its process was killed") -> None:
+        super().__init__(message)
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,8 @@ def run_cells(
         if queue.waiting:
             progress.say(f"{progress.status(0.0)}; {processes(workers, threads)}")
         if pool is not None:
-            _run_in_pool(pool, queue, store, run, progress, workers)
+            for cell in _run_in_pool(pool, queue, store, run, progress, workers):
+                queue.fail(cell, "was interrupted: a worker of the pool was killed")
         elif workers == 1:
             with threads_used(threads):
                 _run_here(queue, store, run, progress)
@@ -181,9 +182,10 @@ def _run_in_processes(
     run = partial(_sharing_memory, run, workers)
     while queue.waiting:
         with _pool(workers, threads) as pool:
-            suspects = _run_in_pool(pool, queue, store, run, progress, workers)
-        for cell in suspects:
-            progress.interrupted(cell)
+            running = _run_in_pool(pool, queue, store, run, progress, workers)
+        suspects = [cell for cell in running if cell.state(store) != "done"]
+        for cell in running:
+            progress.interrupted(cell) if cell in suspects else _done(queue, cell, store, progress)
         for cell in suspects:
             with _pool(1, threads) as pool:
                 _run_alone(pool, cell, queue, store, run, progress)
@@ -216,7 +218,10 @@ def _run_alone(
     try:
         _settle(future, cell, queue, store, progress)
     except BrokenProcessPool:
-        _failed(queue, cell, KilledError(), store, progress)
+        if cell.state(store) == "done":
+            _done(queue, cell, store, progress)
+        else:
+            _failed(queue, cell, KilledError(), store, progress)
 
 
 def _fill(
@@ -253,6 +258,11 @@ def _postponed(queue: Queue, cell: Cell, progress: StudyProgress) -> None:
     time.sleep(PATIENCE)
 
 
+def _done(queue: Queue, cell: Cell, store: Path, progress: StudyProgress) -> None:
+    """Count a cell whose process was killed after its end."""
+    _finished(queue, cell, float(cell.result(store)["seconds"]), progress)
+
+
 def _finished(queue: Queue, cell: Cell, seconds: float, progress: StudyProgress) -> None:
     queue.finish(cell)
     progress.finished(cell, seconds)
@@ -287,15 +297,26 @@ def _pool(workers: int, threads: int) -> Iterator[Executor]:
     pool = ProcessPoolExecutor(
         workers, mp_context=context, initializer=become_worker, initargs=(threads, dict(os.environ))
     )
+    started = pool._processes  # the pool forgets them when it breaks
     try:
         yield pool
+        if pool._broken:
+            _kill(started)  # it asks them to end, which a training does after its batch
     except BaseException:
-        for process in list((pool._processes or {}).values()):
-            process.kill()  # at Ctrl-C: what they were doing is resumed next time
+        _kill(started)  # at Ctrl-C: what they were doing is resumed next time
         _end_fork_server()
         raise
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _kill(processes: Mapping[int, Any]) -> None:
+    """End processes at once, and wait until they have let go of their memory and locks."""
+    for process in list(processes.values()):
+        process.kill()
+    for process in list(processes.values()):
+        with suppress(OSError, ValueError):
+            process.join(PATIENCE)
 
 
 def worker_context(*imported: str) -> Any:

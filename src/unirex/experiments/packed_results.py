@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from unirex.comparison.sources import SEEDS, EvaluationSource
 from unirex.config import flat, plain
 from unirex.errors import UserError
+from unirex.experiments.cells import trained_config
 from unirex.experiments.definition import Definition, Variant, experiment_names, read_definition
 from unirex.experiments.pack import Pack, Packed, slot, without_folders
 from unirex.experiments.results import Results, distinct
 from unirex.experiments.study import Measured, config_of, measuring_options
 from unirex.removals import REMOVALS
 
-TABLES = ("metrics", "intervals", "floor")  # of a metrics.json, by metric
+TABLES = ("metrics", "intervals", "floor", "counts")  # of a metrics.json, by metric
 
 
 class PackedResults(Results):
@@ -35,7 +37,9 @@ class PackedResults(Results):
                 raise UserError(f"{pack.place}: {said}; report them one by one.")
         own = [pack for pack in packs if pack.definition.name == first.definition.name]
         others = [pack for pack in packs if pack.definition.name != first.definition.name]
-        packs = [*own, *(_borrowed(pack, own) for pack in others)]
+        for pack in others:
+            own.append(_borrowed(pack, own))
+        packs = own
         self.packs = packs
         self.definition, self.scale = _merged(packs), first.scale
         self._found = _by_slot(packs)
@@ -72,14 +76,19 @@ def _borrowed(pack: Pack, own: Sequence[Pack]) -> Pack:
     """What a pack of another experiment has that this one plans and lacks, under the names it has here."""
     planned = {tuple(place) for part in own for place in part.planned}
     planned -= {slot(packed.measured) for part in own for packed in part.measurements}
-    variants = {variant.name: variant for part in own for variant in part.definition.variants()}
+    variants = {
+        variant.name: (variant, part.definition) for part in own for variant in part.definition.variants()
+    }
+    splits = [packed.measured.cell.content["split"] for part in own for packed in part.measurements]
     asked = [
-        (packed, variant)
+        (packed, variant, definition)
         for packed in pack.measurements
-        for variant in variants.values()
+        for variant, definition in variants.values()
         if slot(replace(packed.measured, variant=variant)) in planned
+        and packed.measured.cell.content["split"] in splits
+        and _same_reading(packed.measured, pack.definition, variant, definition)
     ]
-    found = [_as_variant(packed, variant, own[0]) for packed, variant in asked]
+    found = [_as_variant(*part) for part in asked]
     if not any(found):
         raise UserError(
             f"{pack.place}: is of experiment {pack.definition.name} and has nothing that is missing in "
@@ -89,13 +98,22 @@ def _borrowed(pack: Pack, own: Sequence[Pack]) -> Pack:
     return replace(pack, definition=own[0].definition, planned=[], measurements=taken)
 
 
-def _as_variant(packed: Packed, variant: Variant, first: Pack) -> Packed | None:
+def _same_reading(number: Measured, theirs: Definition, variant: Variant, ours: Definition) -> bool:
+    """Whether two experiments read a dataset alike: by one preset, its labels standing for the same."""
+
+    def labels(definition: Definition) -> Any:
+        tables = {Path(source).stem: table for source, table in definition.measured_on.items()}
+        return (tables.get(number.measured_on) or {}).get("labels")
+
+    return number.variant.preset == variant.preset and labels(theirs) == labels(ours)
+
+
+def _as_variant(packed: Packed, variant: Variant, definition: Definition) -> Packed | None:
     """A measurement of another experiment as that of a variant of this one, if it is the same.
 
     It may have been measured under more ways of removing tokens, which are left out then.
     """
-    number, definition = packed.measured, first.definition
-    method, cell = variant.row.method, number.cell
+    number, cell, method = packed.measured, packed.measured.cell, variant.row.method
     if number.trained[-1].content["method"] != method:
         return None
     config = replace(config_of(definition, variant, number.trained_on), seed=number.seed)
@@ -106,11 +124,9 @@ def _as_variant(packed: Packed, variant: Variant, first: Pack) -> Packed | None:
             cell, content={**cell.content, "options": {**cell.content["options"], "beside": beside}}
         )
         packed = _without_removals(packed, _removals(packed) - set(beside))
-    trained = replace(
-        number.trained[-1], content={"method": method, "config": without_folders(plain(config))}
-    )
-    split = first.measurements[0].measured.cell.content["split"]
-    wanted = replace(cell, content={"options": options, "split": split})
+    settings = without_folders(plain(trained_config(method, config)))
+    trained = replace(number.trained[-1], content={"method": method, "config": settings})
+    wanted = replace(cell, content={**cell.content, "options": options})
     measured = replace(number, variant=variant, cell=cell)
     different = _differing(measured, replace(measured, trained=(trained,), cell=wanted))
     return None if different else replace(packed, measured=measured)

@@ -20,7 +20,6 @@ from unirex.comparison.tables import (
     table_caption,
 )
 from unirex.experiments import examples, figures
-from unirex.experiments.definition import PARTS
 from unirex.experiments.results import POSITIVE, Results, StudyResults
 from unirex.files import write_file
 from unirex.methods.presets import preset, whole_preset
@@ -34,6 +33,7 @@ from unirex.report.page import count, header, page, resource
 from unirex.report.sections import CITATION, Section
 
 PAGE = "report.html"
+LIST = ".files"  # in the folder of tables and figures: what the last report wrote there
 HELD_OUT = "csd/mask_token"
 COST = ("convergence_delta", "seconds")  # columns of an experiment on cost
 SHOWN_VERSIONS = ("unirex", "torch", "transformers", "python")
@@ -69,18 +69,18 @@ def write_report(
     if folder is not None:
         paths += results.save(folder)
         paths += [path for section in sections for path in section.save(folder / "report")]
-        _remove_old(folder / "report", paths)
+        _remove_old(folder / "report", [path.name for path in paths if path.parent.name == "report"])
     page_path = Path(html) if html else (folder or Path()) / PAGE
     write_file(page_path, report_page(results, sections, notes=state_notes(results)))
     return paths, page_path
 
 
-def _remove_old(folder: Path, written: Sequence[Path]) -> None:
-    """Remove tables and figures of an earlier report, of rows or datasets that are no longer asked for."""
-    parts = {part.partition("-")[0] for part in PARTS}
-    for path in folder.glob("*-*.*"):
-        if path.name.partition("-")[0] in parts and path not in written:
-            path.unlink()
+def _remove_old(folder: Path, written: Sequence[str]) -> None:
+    """Remove what an earlier report wrote and this one did not: of other rows, datasets or parts."""
+    before = (folder / LIST).read_text("utf-8").split("\n") if (folder / LIST).is_file() else []
+    for name in {Path(name).name for name in before} - {*written, ""}:
+        (folder / name).unlink(missing_ok=True)
+    write_file(folder / LIST, "\n".join(written))
 
 
 def report_page(results: Results, sections: Sequence[Section], *, notes: Sequence[str]) -> str:

@@ -14,16 +14,8 @@ from typing import TYPE_CHECKING, Any
 from unirex.config import BUDGETS, DEFAULT_PRESET, Config, flat, merge
 from unirex.data.example import answer_labels
 from unirex.errors import UserError, one_line, unknown
-from unirex.experiments.cells import (
-    TAUGHT_BY_CLASSIFIER,
-    Cell,
-    Data,
-    measure_cell,
-    train_cell,
-    whole_path,
-    with_whole_paths,
-)
-from unirex.experiments.definition import Definition, Settings, Variant, as_definition, read_definition
+from unirex.experiments.cells import TAUGHT_BY_CLASSIFIER, Cell, Data, measure_cell, train_cell
+from unirex.experiments.definition import Definition, Settings, Variant, read_definition
 from unirex.files import write_file
 from unirex.methods.presets import each_choice, is_choice
 from unirex.training.run_folder import made_with
@@ -172,6 +164,7 @@ class Study:
         from unirex.experiments.passes import paces, work_of
 
         check_processes(workers, threads)
+        self.check_folder(folder)
         threads = threads or threads_each(workers)
         cells, store = self.cells, store_of(folder)  # a wrong definition is found here
         self.made = made_with()
@@ -187,6 +180,17 @@ class Study:
             **options,
         )
 
+    def check_folder(self, folder: Path) -> None:
+        """Refuse a folder that holds something else."""
+        if (folder / SEARCH_FILE).exists():
+            raise UserError(f"{folder}: holds a search; choose another --out.")
+        try:
+            there = str(json.loads((folder / FILE).read_text("utf-8"))["definition"]["name"])
+        except (OSError, ValueError, KeyError, TypeError):  # none, or damaged: it is written anew
+            return
+        if there != self.definition.name:
+            raise UserError(f"{folder}: holds a study of {there}; choose another --out.")
+
     def save(self, folder: Path) -> None:
         """Keep in the study's folder what it is; its cells are in the folder `cells` beside."""
         definition = asdict(self.definition)
@@ -196,12 +200,10 @@ class Study:
             "on": [asdict(data) for data in self.on],
             "split": self.split,
             "facts": dict(self.facts),
+            "place": str(Path.cwd()),
             **self.made,
         }
-        if (folder / SEARCH_FILE).exists():
-            raise UserError(f"{folder}: holds a search; choose another --out.")
-        if (folder / FILE).exists() and (there := load_study(folder).definition.name) != definition["name"]:
-            raise UserError(f"{folder}: holds a study of {there}; choose another --out.")
+        self.check_folder(folder)
         folder.mkdir(parents=True, exist_ok=True)
         write_file(folder / FILE, json.dumps(content, indent=1) + "\n")
 
@@ -288,8 +290,7 @@ def make_study(
         _check_free(definition, kind, given or {})
     definition = replace(
         definition,
-        settings=with_whole_paths(merge(definition.settings, settings or {})),
-        rows=[replace(row, settings=with_whole_paths(row.settings)) for row in definition.rows],
+        settings=merge(definition.settings, settings or {}),
         measure=merge(definition.measure, measure or {}),
         seeds=tuple(dict.fromkeys(definition.seeds if seeds is None else seeds)),
         data=tuple(dict.fromkeys(definition.data if data is None else data)),
@@ -297,16 +298,16 @@ def make_study(
     sources = [*definition.data, *definition.measured_on]
     names = each_choice(definition.presets if presets is None else presets, sources)
     definition = replace(definition, presets=names)
-    reading = tuple(with_whole_paths(options or {}).items())
+    reading = tuple((options or {}).items())
     on = [
         Data(
-            whole_path(source),
+            source,
             reading,
             tuple((str(key), label) for key, label in ((table or {}).get("labels") or {}).items()),
         )
         for source, table in definition.measured_on.items()
     ]
-    trained_on = [Data(whole_path(source), reading) for source in definition.data]
+    trained_on = [Data(source, reading) for source in definition.data]
     for datasets in (trained_on, on):
         _check_names(datasets)
     return Study(definition, trained_on, on, split, {"experiment": experiment, "scale": scale})
@@ -329,32 +330,3 @@ def _check_names(datasets: Sequence[Data]) -> None:
     for name, times in Counter(data.name for data in datasets).items():
         if times > 1:
             raise UserError(f"--data: {times} datasets are called '{name}'; rename all but one.")
-
-
-def load_study(folder: Path) -> Study:
-    """The study in a folder."""
-    try:
-        content = json.loads((folder / FILE).read_text("utf-8"))
-        table = content["definition"]
-        table["rows"] = {row.pop("name"): row for row in table["rows"]}
-        name = table.pop("name")
-        data, on = ([Data.read(item) for item in content[key]] for key in ("data", "on"))
-        definition = as_definition(table, name, place=str(folder / FILE))
-        made = {"versions": dict(content["versions"]), "git": content["git"]}
-        return Study(definition, data, on, content["split"], content["facts"], made)
-    except NotADirectoryError as error:
-        raise UserError(f"{folder}: a file; name the folder of a study, or a pack, a .zip.") from error
-    except FileNotFoundError as error:
-        if any(folder.glob("*.zip")):
-            raise UserError(
-                f"{folder}: no study there, but packs; name these: {folder / '*.zip'}."
-            ) from error
-        if (folder / SEARCH_FILE).exists():
-            raise UserError(f"{folder}: a search, not a study; it is reported alone.") from error
-        raise UserError(
-            f"{folder}: no study there; `unirex experiment run … --out {folder}` makes one."
-        ) from error
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        if isinstance(error, UserError):
-            raise
-        raise UserError(f"{folder / FILE}: damaged ({one_line(error)}).") from error

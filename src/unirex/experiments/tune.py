@@ -12,7 +12,7 @@ from typing import Any, get_args
 
 from unirex.config import DEFAULT_PRESET
 from unirex.errors import UserError, unknown
-from unirex.experiments.cells import Data, whole_path, with_whole_paths
+from unirex.experiments.cells import Data
 from unirex.experiments.plan import checked
 from unirex.experiments.rounds import Rounds, Store, optuna_module
 from unirex.experiments.search import FILE, MARGIN, Objective, Sampler, Search, load_search
@@ -70,10 +70,10 @@ def tune(
     optuna_module()
     given = Search(
         method,
-        Data(whole_path(data), tuple(with_whole_paths(options or {}).items())),
+        Data(data, tuple((options or {}).items())),
         {},
         scale,
-        with_whole_paths(settings or {}),
+        settings or {},
         preset,
         seed,
         sampler,

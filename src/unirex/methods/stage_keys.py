@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import replace
-from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 from unirex.config import Config, Training, plain
 from unirex.data.cache import fingerprint, json_digest
 from unirex.data.example import Splits
+from unirex.models.encoders import encoder_digest
 from unirex.training.run_folder import versions
 
 MADE = ["1", versions()["unirex"]]  # increase the number whenever stages must be made anew
-ENCODER_FILES = (  # beside the weights, how the names of an encoder's files begin
-    "config",
-    "tokenizer",
-    "special_tokens",
-    "added_tokens",
-    "vocab",
-    "merges",
-    "spiece",
-    "sentencepiece",
-)
 NEWER_HARDWARE = (
     "nodes",
     "activation_checkpointing",
@@ -88,26 +76,3 @@ def content_key(*parts: Any) -> str:
     False
     """
     return json_digest(parts, default=str).hexdigest()[:16]
-
-
-def encoder_digest(name: str) -> str:
-    """A digest of the files of an encoder in a folder, wherever that is; else its name."""
-    # Of the files, not the path: a copied or moved encoder must find the stages trained with it.
-    folder = Path(name).expanduser()
-    if not folder.is_dir():
-        return name
-    paths = [
-        path
-        for path in sorted(folder.iterdir())
-        if path.suffix == ".safetensors" or path.name.startswith(ENCODER_FILES)
-    ]
-    return _files_digest(tuple((path, path.stat().st_size, path.stat().st_mtime_ns) for path in paths))
-
-
-@lru_cache(maxsize=8)
-def _files_digest(files: tuple[tuple[Path, int, int], ...]) -> str:
-    """Of the content of files, read once as long as sizes and times stay: a study asks for every cell."""
-    digest = hashlib.sha256()
-    for path, _, _ in files:
-        digest.update(path.name.encode() + path.read_bytes())
-    return digest.hexdigest()

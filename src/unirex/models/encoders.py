@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.util import find_spec
 from math import isnan
 from pathlib import Path
@@ -24,6 +24,16 @@ ALIGNMENT = 64  # bytes: what torch gives new tensors on a CPU
 PICKLES = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt", ".joblib")
 SAFE: dict[str, Any] = {"trust_remote_code": False}  # code beside a model is never run, nor asked about
 INDEX = "model.safetensors.index.json"  # of weights in several files
+ENCODER_FILES = (  # beside the weights, how the names of an encoder's files begin
+    "config",
+    "tokenizer",
+    "special_tokens",
+    "added_tokens",
+    "vocab",
+    "merges",
+    "spiece",
+    "sentencepiece",
+)
 ENCODERS = {
     "minilm": "all-MiniLM-L6-v2: 6 layers, 384 wide, 512 positions, 22.7 M parameters (extra: minilm)",
 }
@@ -238,3 +248,26 @@ def quiet_transformers() -> Iterator[None]:
         logging.set_verbosity(level)
         if bars:
             logging.enable_progress_bar()
+
+
+def encoder_digest(name: str) -> str:
+    """A digest of the files of an encoder in a folder, wherever that is; else its name."""
+    # Of the files, not the path: a copied or moved encoder must find the stages trained with it.
+    folder = Path(name).expanduser()
+    if not folder.is_dir():
+        return name
+    paths = [
+        path
+        for path in sorted(folder.iterdir())
+        if path.suffix == ".safetensors" or path.name.startswith(ENCODER_FILES)
+    ]
+    return _files_digest(tuple((path, path.stat().st_size, path.stat().st_mtime_ns) for path in paths))
+
+
+@lru_cache(maxsize=8)
+def _files_digest(files: tuple[tuple[Path, int, int], ...]) -> str:
+    """Of the content of files, read once as long as sizes and times stay: a study asks for every cell."""
+    digest = hashlib.sha256()
+    for path, _, _ in files:
+        digest.update(path.name.encode() + path.read_bytes())
+    return digest.hexdigest()

@@ -228,8 +228,14 @@ class CellTasks(Executor):
             answer.set_result(done.result())
         elif isinstance(error, self.session.ray.exceptions.RayTaskError):
             answer.set_exception(error.cause)
-        else:
+        elif isinstance(error, self._killed()):
             answer.set_exception(KilledError())
+        else:  # of the cluster: it is run again next time
+            answer.set_exception(UserError(f"Ray lost it ({type(error).__name__}: {one_line(error)})"))
+
+    def _killed(self) -> tuple[type[BaseException], ...]:
+        errors = self.session.ray.exceptions
+        return errors.WorkerCrashedError, errors.OutOfMemoryError
 
 
 def _run_cell(run: Callable[[Cell], float], cell: Cell, threads: int) -> float:

@@ -68,7 +68,7 @@ def passes_per_text(config: Config) -> float:
     if views:
         each += _budgets(config) * (1 - min(getattr(view, "warmup", 0.0) for view in views))
     if views or "plausibility" in active:
-        second = _taught_share(config) if "plausibility" in active else 0.0  # derivatives
+        second = _taught_share(config) if "plausibility" in active or config.selector != "detached" else 0.0
         each += (1 + second) * attribution_passes(config.extractor, config.extractor_options)
     if "ordering" in active:
         ordering = objectives.ordering

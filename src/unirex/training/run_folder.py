@@ -20,6 +20,7 @@ from unirex.data.cache import fingerprint
 from unirex.data.example import Splits
 from unirex.errors import UserError, one_line
 from unirex.files import DRAFT, LOCK, SUMS, write_file
+from unirex.models.encoders import encoder_digest
 
 HARDWARE = tuple(  # a run may go on elsewhere
     f"training.{name}" for name in ("accelerator", "devices", "nodes", "strategy", "activation_checkpointing")
@@ -165,8 +166,8 @@ class Run:
         # Older versions had fewer settings: the others were as their defaults are.
         begun = merge(plain(Config()), read_settings(file))
         for key, (before, now) in differences(begun, self._settings()).items():
-            if key in HARDWARE:
-                continue
+            if key in HARDWARE or (key == "encoder" and encoder_digest(before) == encoder_digest(now)):
+                continue  # the same files, elsewhere
             raise UserError(
                 f"{self.folder} was begun with {key} = {before!r}, not {now!r}; choose another folder."
             )

@@ -20,12 +20,13 @@ import yaml
 from unirex.config import DEFAULT_PRESET, merge
 from unirex.data.catalogue import DATASETS
 from unirex.data.example import Splits
-from unirex.errors import unknown
+from unirex.errors import UserError, unknown
 from unirex.extractors import extractor_name, known_options
 from unirex.methods.catalogue import FAMILIES, family, method_diff
 
 OPTIONS = "data_options"  # how a dataset is read, beside the settings it is trained with
 COLUMNS = "columns"  # what is shown, not how it comes about
+SAMPLE = "data_options.sample"  # reads other examples
 EACH = ":each"  # after the name of a preset, where several can be given: all its choices, one by one
 
 log = logging.getLogger(__name__)
@@ -86,9 +87,8 @@ class Preset:
             extractor = settings.get("extractor") or method_diff(method, settings)["extractor"]
             known = known_options(extractor_name(extractor), chosen["extractor_options"])
             chosen["extractor_options"] = known
-        sufficiency = chosen.get("objectives", {}).get("sufficiency", {})
-        if "class_mean" in sufficiency and _criterion(method, merge(chosen, user or {})) != "kl":
-            del sufficiency["class_mean"]
+        if is_choice(self.name) and _criterion(method, merge(chosen, user or {})) != "kl":
+            chosen.get("objectives", {}).get("sufficiency", {}).pop("class_mean", None)  # it would do nothing
         return chosen
 
     def data_options(self, dataset: str | None) -> dict[str, Any]:
@@ -103,11 +103,14 @@ class Preset:
     def choices(self, datasets: Collection[str]) -> list[str]:
         """The names of the single choices that are for all data or for one of these datasets.
 
+        Without those of examples: what is measured on others cannot be compared.
+
         >>> preset("parity").choices(["sst"])[-1]
         'parity:data_options.lowercase'
         """
         lines = [line for line in self.lines if line.dataset is None or line.dataset in datasets]
-        return list(dict.fromkeys(f"{self.name}:{line.name}" for line in lines if line.name != COLUMNS))
+        names = dict.fromkeys(line.name for line in lines if line.name not in (COLUMNS, SAMPLE))
+        return [f"{self.name}:{name}" for name in names]
 
     def only(self, choice: str) -> Preset:
         """The preset that makes one choice of this one."""
@@ -152,10 +155,12 @@ def preset(name: str) -> Preset:
     >>> preset("parity:training.dropout").settings("sgt")
     {'training': {'dropout': False}}
     """
-    whole, _, choice = name.partition(":")
+    whole, colon, choice = name.partition(":")
     if whole not in preset_names():
         raise unknown("preset", name, preset_names())
-    if choice:
+    if f":{choice}" == EACH:
+        raise UserError(f"preset '{name}': only experiments take it; name one choice, as {whole}:NAME.")
+    if colon:
         return preset(whole).only(choice)
     text = (files(__package__) / f"{name}.yaml").read_text("utf-8")
     content = yaml.safe_load(text)
@@ -171,7 +176,10 @@ def each_choice(names: Iterable[str], datasets: Collection[str]) -> tuple[str, .
     found: dict[str, None] = {}
     for name in names:
         whole = name.removesuffix(EACH)
-        found |= dict.fromkeys([name] if whole == name else preset(whole).choices(datasets))
+        names = [name] if whole == name else preset(whole).choices(datasets)
+        if not names:
+            raise UserError(f"--preset {name}: '{whole}' makes no choices of its own.")
+        found |= dict.fromkeys(names)
     return tuple(found)
 
 
@@ -197,8 +205,8 @@ def _part(table: Mapping[str, Any], path: Sequence[str]) -> dict[str, Any]:
 
 def _criterion(method: str, settings: Mapping[str, Any]) -> str:
     """How sufficiency is measured in the training of a method."""
-    objectives = merge(method_diff(method, settings), settings).get("objectives", {})
-    return str(objectives.get("sufficiency", {}).get("criterion", ""))
+    objectives = merge(method_diff(method, settings), settings).get("objectives") or {}
+    return str((objectives.get("sufficiency") or {}).get("criterion", ""))
 
 
 def dataset_name(data: Any) -> str | None:
