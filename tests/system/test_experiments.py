@@ -28,7 +28,7 @@ from unirex.experiments.passes import training_passes
 from unirex.experiments.plan import plan
 from unirex.experiments.progress import StudyProgress
 from unirex.experiments.report import DRAWN, LIST
-from unirex.experiments.results import StudyResults
+from unirex.experiments.results import StudyResults, positive_interval
 from unirex.experiments.saved import load_study
 from unirex.experiments.study import make_study, store_of
 from unirex.files import locked
@@ -722,6 +722,13 @@ def test_every_row_resolves_at_the_scale_of_the_paper():
         for row in definition.rows:
             config = resolve(row.method, None, merge(definition.settings, row.settings))
             assert config.encoder == "google/bigbird-roberta-base" and config.training.epochs == 10
+
+
+def test_the_interval_of_an_f1_follows_from_its_confusion_matrix(studied):
+    results = StudyResults(load_study(studied("efficiency")), studied("efficiency"))
+    saved = results.saved(results.finished[0])
+    known = saved["intervals"].pop("binary_f1")
+    assert positive_interval(saved) == tuple(known)
 
 
 def test_labels_that_stand_for_others(place):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isnan
 from typing import Any
@@ -251,7 +251,7 @@ def intervals_of(columns: MetricColumns) -> dict[str, Interval]:
         found |= {name: (float(a), float(b)) for name, a, b in zip(group, low, high, strict=True)}
     tally = columns.tally
     for name, f1_of in tally.f1_metrics().items() if tally.confusion else ():
-        found[name] = _f1_interval(tally, f1_of)
+        found[name] = f1_interval(tally.confusion, f1_of, labels=tally.labels)
     confidence, correct = columns.calibration()
     if len(confidence):
         found["ece"] = bootstrap_statistic(
@@ -262,11 +262,14 @@ def intervals_of(columns: MetricColumns) -> dict[str, Interval]:
     return found
 
 
-def _f1_interval(tally: Tally, f1_of: Callable[..., Any]) -> Interval:
-    pairs, counts = list(tally.confusion), list(tally.confusion.values())
+def f1_interval(
+    confusion: Mapping[Any, int], f1_of: Callable[..., Any], *, labels: Sequence[Label] | None
+) -> Interval:
+    """The 95 % bootstrap interval of an F1 from how often each (prediction, label) occurs."""
+    pairs, counts = list(confusion), list(confusion.values())
 
     def statistic(times: Ints) -> Floats:  # [D, pairs] -> [D]
-        found = f1_of(dict(zip(pairs, times.T, strict=True)), labels=tally.labels)
+        found = f1_of(dict(zip(pairs, times.T, strict=True)), labels=labels)
         return np.broadcast_to(found, len(times))  # one 0 for all draws where a label is in no pair
 
     return bootstrap_counts(statistic, counts, draws=INTERVAL_DRAWS)

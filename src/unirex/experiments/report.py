@@ -20,7 +20,7 @@ from unirex.comparison.tables import (
     table_caption,
 )
 from unirex.experiments import examples, figures
-from unirex.experiments.results import POSITIVE, Results, StudyResults
+from unirex.experiments.results import POSITIVE, Results, StudyResults, positive_interval
 from unirex.files import write_file
 from unirex.methods.presets import preset, whole_preset
 from unirex.metrics.registry import HEADLINE, PERFORMANCE_SCORES
@@ -31,6 +31,7 @@ from unirex.report.grid import Cell, Grid, Head
 from unirex.report.markup import element
 from unirex.report.page import count, header, page, resource
 from unirex.report.sections import CITATION, Section
+from unirex.report.table import between
 
 PAGE = "report.html"
 LIST = ".files"  # in the folder of tables and figures: what the last report wrote there
@@ -179,12 +180,17 @@ def _columns(results: Results, comparison: Comparison, measured_on: str) -> list
 
 def _positive_cell(results: Results, method: Method, place: tuple[str, str]) -> Cell:
     """F1 of the label that the dataset is about, also where another stands for it."""
-    values = [
-        results.saved(number)["metrics"][POSITIVE]
+    found = [
+        results.saved(number)
         for number in results.finished
         if number.variant.name == method.name and (number.trained_on, number.measured_on) == place
     ]
-    return figures.mean_cell(POSITIVE, values)
+    shown = figures.mean_cell(POSITIVE, [saved["metrics"][POSITIVE] for saved in found])
+    if len(found) > 1:
+        return shown
+    low, high = positive_interval(found[0])
+    numbers = {**shown.numbers, "low": low, "high": high}
+    return replace(shown, under=between(POSITIVE, (low, high)), numbers=numbers)
 
 
 def gains(results: Results, comparison: Comparison, trained_on: str, measured_on: str) -> Iterator[Section]:

@@ -9,16 +9,18 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 from unirex.comparison import Comparison, compare
 from unirex.comparison.sources import EvaluationInput
 from unirex.config import DEFAULT_PRESET
+from unirex.evaluation.tally import f1_interval
 from unirex.experiments.definition import Definition
 from unirex.experiments.study import Measured, Study, store_of
 from unirex.files import replace_file, write_file
+from unirex.metrics.performance import binary_f1_of
 from unirex.paper import published
 
 FIXED = (
@@ -192,6 +194,21 @@ class StudyResults(Results):
         """What stands for the last label of the dataset that was measured on, if labels were renamed."""
         data = next((data for data in self.study.on if data.name == number.measured_on), None)
         return None if data is None else dict(data.labels).get(str(data.load().info.labels[-1]))
+
+
+def positive_interval(saved: Mapping[str, Any]) -> tuple[float, float]:
+    """The 95 % interval of the F1 of the label that a dataset is about, also where another stands for it."""
+    if POSITIVE in saved["intervals"]:
+        low, high = saved["intervals"][POSITIVE]
+        return low, high
+    labels, value = saved["labels"], saved["metrics"][POSITIVE]
+    positive = next(row["label"] for row in saved["classes"] if row["f1"] == value)
+    confusion = {
+        (labels[predicted], labels[gold]): times
+        for gold, row in enumerate(saved["confusion"])
+        for predicted, times in enumerate(row)
+    }
+    return f1_interval(confusion, partial(binary_f1_of, positive=positive), labels=labels)
 
 
 def _of_one_kind(values: Sequence[Any]) -> Sequence[Any]:
