@@ -24,8 +24,8 @@ def nearest(name: str, known: Sequence[str]) -> str | None:
     >>> nearest("slm-pf", ["slm-p", "slm-fp"]), nearest("slm-fpo", ["SLM-FPO"]), nearest("xyz", ["slm-p"])
     ('slm-fp', 'SLM-FPO', None)
     """
-    same = next((other for other in known if other.lower() == name.lower()), None)
-    near = [same] if same is not None else get_close_matches(name, known)
+    lower = {other.lower(): other for other in reversed(known)}
+    near = get_close_matches(name, known) or [lower[key] for key in get_close_matches(name.lower(), lower)]
     return next((other for other in near if sorted(other) == sorted(name)), near[0] if near else None)
 
 

@@ -28,7 +28,7 @@ from unirex.experiments.passes import training_passes
 from unirex.experiments.plan import plan
 from unirex.experiments.progress import StudyProgress
 from unirex.experiments.report import DRAWN, LIST
-from unirex.experiments.results import StudyResults, positive_interval
+from unirex.experiments.results import StudyResults, with_interval
 from unirex.experiments.saved import load_study
 from unirex.experiments.study import make_study, store_of
 from unirex.files import locked
@@ -142,6 +142,20 @@ def test_a_study_goes_on_from_another_folder(studied, place, tmp_path, monkeypat
     monkeypatch.chdir(tmp_path)
     assert main(["experiment", "run", str(place / "moved")]) == 0
     assert "1 of 1 measurement finished" in capsys.readouterr().out
+
+
+def test_a_training_that_was_killed_goes_on_from_another_folder(place, tmp_path, monkeypatch):
+    """Its cell names data and encoder by whole paths, whatever was typed where."""
+    monkeypatch.chdir(place)
+    settings = {**SETTINGS, "encoder": "encoder"}
+    options = {"rows": ["AA (IG)"], "settings": settings, "scale": "tiny", "data": ["planted.jsonl"]}
+    here = make_study("main", **options)
+    here.save(tmp_path / "study")
+    keys = [(cell.key, cell.content) for cell in here.cells]
+    assert keys[0][1]["config"]["encoder"] == str(place / "encoder")
+    assert keys[0][1]["data"]["source"] == str(place / "planted.jsonl")
+    monkeypatch.chdir(tmp_path)
+    assert [(cell.key, cell.content) for cell in load_study(tmp_path / "study").cells] == keys
 
 
 def test_a_folder_keeps_its_experiment_and_only_files_of_its_last_report(studied, place, capsys):
@@ -314,10 +328,26 @@ def cell(key: str, *after: str) -> Cell:
 def trivial(cell: Cell, store: Path) -> None:
     if "bad" in cell.key:
         raise ValueError("went wrong")
+    if "slow" in cell.key:
+        _slow(store / "pid", store / "released")
     if "dead" in cell.key:
+        while not (store / "pid").exists():  # until the other cell runs
+            time.sleep(0.01)
         os.kill(os.getpid(), signal.SIGKILL)
     cell.folder(store).mkdir(parents=True, exist_ok=True)
     (cell.folder(store) / DONE).write_text(json.dumps({"seconds": 0}))
+
+
+def _slow(pid: Path, alone: Path) -> None:
+    """Goes on when asked to end, as a training does; the second time, say whether the first one is gone."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if not pid.exists():
+        pid.write_text(str(os.getpid()), "utf-8")
+        time.sleep(600)
+    try:
+        os.kill(int(pid.read_text("utf-8")), 0)
+    except ProcessLookupError:
+        alone.touch()
 
 
 def test_a_failure_is_recorded_and_the_others_go_on(tmp_path):
@@ -332,11 +362,13 @@ def test_a_failure_is_recorded_and_the_others_go_on(tmp_path):
 
 
 def test_a_process_that_dies_costs_its_own_cell_only(tmp_path):
-    cells = [cell("dead"), *(cell(f"good-{number}") for number in range(4))]
+    """What ran beside it is ended at once, and runs again when it has let go of everything."""
+    cells = [cell("dead"), cell("slow"), *(cell(f"good-{number}") for number in range(3))]
     failures = run_cells(cells, tmp_path, run=trivial, workers=2, threads=1, shown=False)
     assert [failure.cell.key for failure in failures] == ["dead"]
     assert [cell.state(tmp_path) for cell in cells] == ["failed", *["done"] * 4]
     assert cells[0].failure(tmp_path) == "its process was killed"
+    assert (tmp_path / "released").exists()
 
 
 def test_failed_cells_are_said(place, tmp_path, capsys):
@@ -728,7 +760,7 @@ def test_the_interval_of_an_f1_follows_from_its_confusion_matrix(studied):
     results = StudyResults(load_study(studied("efficiency")), studied("efficiency"))
     saved = results.saved(results.finished[0])
     known = saved["intervals"].pop("binary_f1")
-    assert positive_interval(saved) == tuple(known)
+    assert with_interval(saved)["intervals"]["binary_f1"] == known
 
 
 def test_labels_that_stand_for_others(place):

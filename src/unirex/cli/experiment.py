@@ -123,7 +123,7 @@ def _plan(options: Namespace) -> int:
     threads = shared.given_threads(options.threads) or threads_each(options.workers)
     study, store = _study(options), store_of(_folder(options, usual="studies/study"))
     planned = plan(study, store, threads=None if options.no_timing else threads)
-    problems = checked(study)
+    problems = checked(study, store)
     print(_planned(study, planned, workers=options.workers, threads=threads))
     for problem in problems:
         print(f"would fail: {problem}")
@@ -152,7 +152,7 @@ def _planned(study: Study, planned: Sequence[CellPlan], *, workers: int, threads
     whole = _time(left, "  about ", workers=workers)
     lines += [f"{whole} here with {processes(workers, threads)}"] if whole else ["  time not known here"]
     lines += [f"  {line}" for line in _memory(left)]
-    longest = sorted(left, key=lambda item: -item.passes)[:3]
+    longest = sorted(left, key=lambda item: (-(item.seconds or 0), -item.passes))[:3]
     lines += [f"  longest: {item.cell.work} {item.cell.name}{_time([item], ', ')}" for item in longest]
     return "\n".join(lines)
 
@@ -198,7 +198,7 @@ def _run(options: Namespace) -> int:
     from unirex.report.page import count
 
     study, folder = _study(options), _folder(options)
-    for problem in checked(study):
+    for problem in checked(study, store_of(folder)):
         print(f"would fail: {problem}", file=sys.stderr)
     try:
         with experiment_tune.workers(options) as workers:

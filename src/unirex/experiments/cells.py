@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from unirex.config import PROBES, TARGETS, build_config, check_budgets, plain
 from unirex.data.cache import fingerprint
+from unirex.data.catalogue import DATASETS
 from unirex.data.example import Example, Splits
 from unirex.data.load import load_dataset
 from unirex.errors import UserError, one_line, unknown
 from unirex.files import HeldError, held, locked, new_folder, write_file
+from unirex.models.encoders import ENCODERS
 from unirex.removals import REMOVALS
 from unirex.training.run_folder import made_with
 
@@ -67,11 +69,22 @@ class Data:
     @property
     def name(self) -> str:
         """For tables."""
-        return Path(self.source).stem
+        stem = Path(self.source).stem
+        return stem if stem.strip(".") else Path(self.source).resolve().stem
+
+    def seen_from(self, place: Path) -> Data:
+        """The data that these words name in a working folder, by paths that are right in any."""
+        options = dict(self.options)
+        if isinstance(options.get("root"), str):
+            options["root"] = path_from(place, options["root"])
+        named = self.source in DATASETS and options.get("format", "auto") == "auto"
+        source = self.source if named else path_from(place, self.source)
+        return replace(self, source=source, options=tuple(options.items()))
 
     def load(self) -> Splits:
         """All splits, read once by a process."""
-        return _loaded(json.dumps([self.source, dict(self.options)]))
+        whole = self.seen_from(Path.cwd())
+        return _loaded(json.dumps([whole.source, dict(whole.options)]))
 
     def examples(self, split: str, number: int | None = None) -> Sequence[Example]:
         """Examples to measure on: all, or `number` of them at even distances."""
@@ -89,7 +102,19 @@ class Data:
 
     def fingerprint(self, *splits: str) -> str:
         """A digest of the examples in these splits."""
-        return _fingerprint(json.dumps([self.source, dict(self.options)]), splits)
+        whole = self.seen_from(Path.cwd())
+        return _fingerprint(json.dumps([whole.source, dict(whole.options)]), splits)
+
+
+def path_from(place: Path, name: str) -> str:
+    """The path of a file or folder that a word names in a working folder; other names as they are."""
+    path = place / Path(name).expanduser()
+    return str(path) if path.exists() else name
+
+
+def encoder_from(place: Path, name: str) -> str:
+    """The path of an encoder that a word names in a working folder; `minilm` and Hub ids as they are."""
+    return name if name in ENCODERS else path_from(place, name)
 
 
 @lru_cache(maxsize=DATASETS_KEPT)
@@ -162,7 +187,9 @@ def train_cell(method: str, config: Config, data: Data, *, name: str) -> Cell:
     config = trained_config(method, config)
     after = (train_cell("vanilla", config, data, name="").key,) if method in TAUGHT_BY_CLASSIFIER else ()
     key = content_key(MADE, method, stage_settings(config), data.fingerprint("train", "dev"))
-    content = {"method": method, "config": plain(config), "data": asdict(data)}
+    here = Path.cwd()  # the cell may be run elsewhere
+    whole = replace(config, encoder=encoder_from(here, config.encoder))
+    content = {"method": method, "config": plain(whole), "data": asdict(data.seen_from(here))}
     return Cell("train", name, content, f"{method}-{key}", after)
 
 
@@ -184,7 +211,8 @@ def measure_cell(trained: Cell, data: Data, options: Mapping[str, Any], *, split
     method, folder = trained.content["method"], trained.folder(Path()).name
     content = {"method": method, "trained": folder, "split": split, "options": dict(options)}
     key = content_key(MADE, content, data.labels, data.fingerprint(split))
-    return Cell("measure", name, {**content, "data": asdict(data)}, f"{method}-{key}", (trained.key,))
+    content["data"] = asdict(data.seen_from(Path.cwd()))
+    return Cell("measure", name, content, f"{method}-{key}", (trained.key,))
 
 
 def check_measuring(options: Mapping[str, Any]) -> None:

@@ -82,7 +82,7 @@ class Variant:
     def name(self) -> str:
         """The row's name, with the point and the preset if there are several."""
         names = setting_names(list(self.point))
-        values = [f"{names[setting]} {value}" for setting, value in self.point.items()]
+        values = [f"{names[setting]} {_shown(setting, value)}" for setting, value in self.point.items()]
         point = f" ({', '.join(values)})" if values else ""
         return f"{self.row.name}{point}{'' if self.preset == DEFAULT_PRESET else f' [{self.preset}]'}"
 
@@ -95,6 +95,11 @@ class Variant:
     def measure(self) -> dict[str, Any]:
         """Of the measurement."""
         return merge(self.row.measure, nested(part_of(self.point, measure=True)))
+
+
+def _shown(setting: str, value: Any) -> Any:
+    """A value in the name of a row; of an encoder's path the last part."""
+    return Path(value).name if setting == "encoder" and isinstance(value, str) else value
 
 
 @dataclass(frozen=True)
@@ -272,13 +277,13 @@ def _built(kind: type[Any], content: Settings, place: str) -> Any:
 def _check_words(content: Settings, place: str) -> None:
     """Refuse other values where names and sentences belong, which YAML reads as numbers or truth values."""
     for key in ("about", "method", "group"):
-        if not isinstance(content.get(key) or "", str):
+        if not isinstance(content.get(key, ""), str | None):
             raise UserError(f"{place}: {key} is text, not {content[key]!r}.")
     for key in ("data", "presets", "vary", "measured_on"):
         wrong = [name for name in content.get(key) or () if not isinstance(name, str)]
         if wrong:
             raise UserError(f"{place}: {key}: {wrong[0]!r} is no name; put it in quotes.")
-    if not isinstance(content.get("constant", False), bool):
+    if not isinstance(content.get("constant"), bool | None):
         raise UserError(f"{place}: constant is true or false, not {content['constant']!r}.")
 
 
@@ -291,7 +296,7 @@ def _check_measured_on(table: Any, place: str) -> None:
         if not isinstance(value, Mapping):
             raise UserError(f"{place}.labels is a table, as in {{hate: neg}}, not {value!r}.")
         for label, stands_for in value.items():
-            if not isinstance(stands_for, str | int) or isinstance(stands_for, bool):
+            if not isinstance(stands_for, str | int | float):
                 raise UserError(f"{place}.labels.{label} is a label, not {stands_for!r}.")
 
 

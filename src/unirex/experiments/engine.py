@@ -81,14 +81,15 @@ def run_cells(
             progress.say(f"{progress.status(0.0)}; {processes(workers, threads)}")
         if pool is not None:
             for cell in _run_in_pool(pool, queue, store, run, progress, workers):
-                queue.fail(cell, "was interrupted: a worker of the pool was killed")
+                if cell.state(store) != "done":
+                    queue.fail(cell, "was interrupted: a worker of the pool was killed")
         elif workers == 1:
             with threads_used(threads):
                 _run_here(queue, store, run, progress)
         else:
             _run_in_processes(queue, store, run, progress, workers, threads)
-    for cell in list(queue.waiting):
-        queue.fail(cell, "was not run")
+    while queue.waiting:
+        queue.fail(queue.waiting[0], "was not run")
     return queue.failures
 
 
@@ -206,8 +207,21 @@ def _run_in_pool(
                 del running[future]
             _fill(submit, queue, running, workers, progress)
     except BrokenProcessPool:
-        return list(running.values())
+        return _interrupted(running, queue, store, progress)
     return []
+
+
+def _interrupted(
+    running: Mapping[Future[float], Cell], queue: Queue, store: Path, progress: StudyProgress
+) -> list[Cell]:
+    """The cells that a broken pool has left, without those that had ended before."""
+    left = []
+    for future, cell in running.items():
+        try:
+            _settle(future, cell, queue, store, progress)
+        except BrokenProcessPool:
+            left.append(cell)
+    return left
 
 
 def _run_alone(
@@ -297,6 +311,8 @@ def _pool(workers: int, threads: int) -> Iterator[Executor]:
     pool = ProcessPoolExecutor(
         workers, mp_context=context, initializer=become_worker, initargs=(threads, dict(os.environ))
     )
+    # All at once: the death of one that is started later is not noticed before another cell ends.
+    pool._safe_to_dynamically_spawn_children = False  # type: ignore[attr-defined]
     started = pool._processes  # the pool forgets them when it breaks
     try:
         yield pool

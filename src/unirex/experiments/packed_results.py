@@ -13,7 +13,7 @@ from unirex.errors import UserError
 from unirex.experiments.cells import trained_config
 from unirex.experiments.definition import Definition, Variant, experiment_names, read_definition
 from unirex.experiments.pack import Pack, Packed, slot, without_folders
-from unirex.experiments.results import Results, distinct
+from unirex.experiments.results import Results, distinct, with_interval
 from unirex.experiments.study import Measured, config_of, measuring_options
 from unirex.removals import REMOVALS
 
@@ -69,7 +69,7 @@ class PackedResults(Results):
 
     def saved(self, number: Measured) -> dict[str, Any]:
         """Its `metrics.json`."""
-        return dict(self._found[slot(number)].saved)
+        return with_interval(dict(self._found[slot(number)].saved))
 
 
 def _borrowed(pack: Pack, own: Sequence[Pack]) -> Pack:

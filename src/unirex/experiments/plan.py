@@ -41,10 +41,12 @@ def plan(study: Study, store: Path, *, threads: int | None = None) -> list[CellP
     return planned
 
 
-def checked(study: Study) -> list[str]:
-    """What would make cells fail, found before any is run: one line for every reason."""
+def checked(study: Study, store: Path | None = None) -> list[str]:
+    """What would make cells that are not done fail, found before any is run: one line for every reason."""
     failing: dict[str, list[str]] = {}
     for cell in study.cells:
+        if store is not None and cell.state(store) == "done":
+            continue
         try:
             _check_training(cell) if cell.work == "train" else _check_measurement(cell)
         except UserError as error:

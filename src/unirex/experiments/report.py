@@ -20,7 +20,7 @@ from unirex.comparison.tables import (
     table_caption,
 )
 from unirex.experiments import examples, figures
-from unirex.experiments.results import POSITIVE, Results, StudyResults, positive_interval
+from unirex.experiments.results import POSITIVE, Results, StudyResults
 from unirex.files import write_file
 from unirex.methods.presets import preset, whole_preset
 from unirex.metrics.registry import HEADLINE, PERFORMANCE_SCORES
@@ -186,9 +186,10 @@ def _positive_cell(results: Results, method: Method, place: tuple[str, str]) -> 
         if number.variant.name == method.name and (number.trained_on, number.measured_on) == place
     ]
     shown = figures.mean_cell(POSITIVE, [saved["metrics"][POSITIVE] for saved in found])
-    if len(found) > 1:
+    bounds = found[0]["intervals"].get(POSITIVE)
+    if len(found) > 1 or bounds is None:
         return shown
-    low, high = positive_interval(found[0])
+    low, high = bounds
     numbers = {**shown.numbers, "low": low, "high": high}
     return replace(shown, under=between(POSITIVE, (low, high)), numbers=numbers)
 

@@ -184,31 +184,35 @@ class StudyResults(Results):
         """Its `metrics.json`."""
         saved = json.loads((self.evaluation(number) / "metrics.json").read_text("utf-8"))
         positive = self._positive_label(number)
-        found = [row["f1"] for row in saved["classes"] if str(row["label"]) == positive]
-        if found:  # the label that stands for the one the dataset is about
-            saved["metrics"][POSITIVE] = found[0]
-            saved["intervals"].pop(POSITIVE, None)  # that of another label
+        for row in saved["classes"]:
+            if row["label"] == positive:  # it stands for the label that the dataset is about
+                saved["metrics"][POSITIVE] = row["f1"]
+                saved["intervals"][POSITIVE] = _interval_of_f1(saved, positive)
         return saved
 
-    def _positive_label(self, number: Measured) -> str | None:
+    def _positive_label(self, number: Measured) -> Any:
         """What stands for the last label of the dataset that was measured on, if labels were renamed."""
         data = next((data for data in self.study.on if data.name == number.measured_on), None)
         return None if data is None else dict(data.labels).get(str(data.load().info.labels[-1]))
 
 
-def positive_interval(saved: Mapping[str, Any]) -> tuple[float, float]:
-    """The 95 % interval of the F1 of the label that a dataset is about, also where another stands for it."""
-    if POSITIVE in saved["intervals"]:
-        low, high = saved["intervals"][POSITIVE]
-        return low, high
-    labels, value = saved["labels"], saved["metrics"][POSITIVE]
+def with_interval(saved: dict[str, Any]) -> dict[str, Any]:
+    """The metrics of an older pack, with the interval of the F1 of a label that another stands for."""
+    value = saved["metrics"].get(POSITIVE)
+    if value is None or POSITIVE in saved["intervals"] or len(saved["labels"]) != 2:
+        return saved
     positive = next(row["label"] for row in saved["classes"] if row["f1"] == value)
+    return {**saved, "intervals": {**saved["intervals"], POSITIVE: _interval_of_f1(saved, positive)}}
+
+
+def _interval_of_f1(saved: Mapping[str, Any], positive: Any) -> list[float]:
+    labels = saved["labels"]
     confusion = {
         (labels[predicted], labels[gold]): times
         for gold, row in enumerate(saved["confusion"])
         for predicted, times in enumerate(row)
     }
-    return f1_interval(confusion, partial(binary_f1_of, positive=positive), labels=labels)
+    return list(f1_interval(confusion, partial(binary_f1_of, positive=positive), labels=labels))
 
 
 def _of_one_kind(values: Sequence[Any]) -> Sequence[Any]:

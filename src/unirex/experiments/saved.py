@@ -7,12 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from unirex.data.catalogue import DATASETS
 from unirex.errors import UserError, one_line
-from unirex.experiments.cells import Data
+from unirex.experiments.cells import Data, encoder_from
 from unirex.experiments.definition import Definition, Settings, as_definition
 from unirex.experiments.study import FILE, SEARCH_FILE, Study
-from unirex.models.encoders import ENCODERS
 
 
 def load_study(folder: Path) -> Study:
@@ -23,8 +21,8 @@ def load_study(folder: Path) -> Study:
         table["rows"] = {row.pop("name"): row for row in table["rows"]}
         name = table.pop("name")
         place = Path(str(content.get("place", Path.cwd())))
-        data, on = ([_seen_from(place, Data.read(item)) for item in content[key]] for key in ("data", "on"))
-        definition = _with_encoders_of(place, as_definition(table, name, place=str(folder / FILE)))
+        data, on = ([Data.read(item).seen_from(place) for item in content[key]] for key in ("data", "on"))
+        definition = with_encoders_of(place, as_definition(table, name, place=str(folder / FILE)))
         made = {"versions": dict(content["versions"]), "git": content["git"]}
         return Study(definition, data, on, content["split"], content["facts"], made)
     except NotADirectoryError as error:
@@ -45,32 +43,16 @@ def load_study(folder: Path) -> Study:
         raise UserError(f"{folder / FILE}: damaged ({one_line(error)}).") from error
 
 
-def _seen_from(place: Path, data: Data) -> Data:
-    """The data that was named in another working folder, by paths that are right in this one."""
-    options = dict(data.options)
-    named = data.source in DATASETS and options.get("format", "auto") == "auto"
-    if isinstance(options.get("root"), str):
-        options["root"] = _path_from(place, options["root"])
-    source = data.source if named else _path_from(place, data.source)
-    return replace(data, source=source, options=tuple(options.items()))
-
-
-def _with_encoders_of(place: Path, definition: Definition) -> Definition:
-    """The definition with the encoders that were named in another working folder."""
+def with_encoders_of(place: Path, definition: Definition) -> Definition:
+    """The definition with the encoders that it names in a working folder."""
 
     def found(settings: Settings) -> dict[str, Any]:
         return {name: known(value) if name == "encoder" else value for name, value in settings.items()}
 
     def known(value: Any) -> Any:
         if isinstance(value, str):
-            return value if value in ENCODERS else _path_from(place, value)
+            return encoder_from(place, value)
         return [known(part) for part in value] if isinstance(value, list | tuple) else value
 
     rows = [replace(row, settings=found(row.settings), vary=found(row.vary)) for row in definition.rows]
     return replace(definition, settings=found(definition.settings), vary=found(definition.vary), rows=rows)
-
-
-def _path_from(place: Path, name: str) -> str:
-    """The path here of a file or folder there; other names, as of the Hub, as they are."""
-    elsewhere = place != Path.cwd() and not Path(name).is_absolute() and (place / name).exists()
-    return str(place / name) if elsewhere else name

@@ -12,10 +12,9 @@ from typing import Any, Literal
 
 from unirex.config import DEFAULT_PRESET, Config, merge
 from unirex.errors import UserError, one_line
-from unirex.experiments.cells import Data
+from unirex.experiments.cells import Data, encoder_from
 from unirex.experiments.definition import MEASURE, Definition, Row, as_definition, nested
 from unirex.experiments.space import Choice, Range, Space
-from unirex.experiments.study import FILE as STUDY_FILE
 from unirex.experiments.study import SEARCH_FILE as FILE
 from unirex.experiments.study import Study
 from unirex.files import write_file
@@ -118,9 +117,13 @@ class Search:
 
     def save(self, folder: Path, **facts: Any) -> None:
         """Keep in the folder what is searched."""
-        if (folder / STUDY_FILE).exists():
-            raise UserError(f"{folder}: holds a study; choose another --out.")
-        content = {**asdict(self), **facts, "versions": versions(), "git": git_revision()}
+        content = {
+            **asdict(self),
+            **facts,
+            "place": str(Path.cwd()),
+            "versions": versions(),
+            "git": git_revision(),
+        }
         write_file(folder / FILE, json.dumps(content, indent=1) + "\n")
 
 
@@ -128,7 +131,12 @@ def load_search(folder: Path) -> tuple[Search, dict[str, Any]]:
     """The search in a folder, and what else was saved with it."""
     try:
         content = json.loads((folder / FILE).read_text("utf-8"))
+        place = Path(str(content.pop("place", Path.cwd())))
         data = Data.read(content.pop("data"))
+        if place != Path.cwd():
+            data, settings = data.seen_from(place), content["settings"]
+            if "encoder" in settings:
+                settings["encoder"] = encoder_from(place, settings["encoder"])
         space = {name: _part(part) for name, part in content.pop("space").items()}
         given = {
             name: content.pop(name) for name in [part.name for part in fields(Search)] if name in content

@@ -17,6 +17,7 @@ from unirex.experiments.plan import checked
 from unirex.experiments.rounds import Rounds, Store, optuna_module
 from unirex.experiments.search import FILE, MARGIN, Objective, Sampler, Search, load_search
 from unirex.experiments.space import Choice, points_in, read_space
+from unirex.experiments.study import FILE as STUDY_FILE
 from unirex.experiments.tuning import Tuning
 from unirex.files import locked, new_folder, say
 
@@ -136,7 +137,9 @@ def _check(search: Search, trials: int) -> None:
 
 
 def _opened(search: Search, folder: Path, storage: str | None) -> Store:
-    """The storage of the folder; a folder that holds another search is refused."""
+    """The storage of the folder; a folder that holds a study or another search is refused."""
+    if (folder / STUDY_FILE).exists():
+        raise UserError(f"{folder}: holds a study; choose another --out.")
     if not (folder / FILE).exists():
         return Store(storage, f"unirex-{_digest(search)}", uuid.uuid4().hex)
     before, facts = load_search(folder)
