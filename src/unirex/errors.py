@@ -25,6 +25,8 @@ def nearest(name: str, known: Sequence[str]) -> str | None:
     ('slm-fp', 'SLM-FPO', None)
     """
     lower = {other.lower(): other for other in reversed(known)}
+    if name.lower() in lower:
+        return lower[name.lower()]
     near = get_close_matches(name, known) or [lower[key] for key in get_close_matches(name.lower(), lower)]
     return next((other for other in near if sorted(other) == sorted(name)), near[0] if near else None)
 

@@ -179,7 +179,7 @@ def test_columns_by_other_names(tmp_path):
     ("lines", "message"),
     [
         ([{"text": TEXT}], r"jsonl:1: unknown answer 'None'.* Export the lines with prodigy db-out"),
-        ([line(answer="yes")], r"jsonl:1: unknown answer 'yes'; .*Known: accept, reject, ignore"),
+        ([line(answer="yes")], r"jsonl:1: unknown answer 'yes'\. Known: accept, reject, ignore"),
         ([line(answer=["accept"])], r"jsonl:1: unknown answer"),
         ([line(label="a"), line("b", spans=[])], r"jsonl:2: no class: neither 'accept' nor 'label' is in"),
         ([line("b")], r"jsonl:1: no class"),

@@ -220,7 +220,7 @@ def test_stormfront_leaves_out_what_was_not_judged_alone(tmp_path, caplog):
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([("900_1", "Hate")], r"annotations_metadata\.csv:152: unknown label 'Hate'; did you mean 'noHate'"),
+        ([("900_1", "Hate")], r"annotations_metadata\.csv:152: unknown label 'Hate'; did you mean 'hate'"),
         ([("../900_1", "hate")], r"annotations_metadata\.csv:152: file_id '../900_1' is no name"),
         ([("3_1", "hate")], r"annotations_metadata\.csv:152: duplicate id '3_1'"),
     ],

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics as sklearn_metrics
 
-from unirex.evaluation.tally import Tally, _f1_interval
+from unirex.evaluation.tally import Tally, f1_interval
 from unirex.metrics import accuracy, binary_f1, macro_f1, performance
 from unirex.metrics.performance import ClassRow, class_report_of, micro_f1, micro_f1_of
 
@@ -108,4 +108,5 @@ def test_a_label_that_never_occurs_has_an_interval():
     """Its F1 is 0 in every draw."""
     tally = Tally(labels=("neg", "pos"))
     tally.confusion.update({("neg", "neg"): 5})
-    assert [_f1_interval(tally, f1) for f1 in performance.FROM_CONFUSION.values()][-1] == (0.0, 0.0)
+    f1_of = list(performance.FROM_CONFUSION.values())[-1]
+    assert f1_interval(tally.confusion, f1_of, labels=tally.labels) == (0.0, 0.0)
