@@ -9,7 +9,7 @@ from made import file, records, run
 
 from unirex.comparison import compare
 from unirex.comparison.page import differences_table
-from unirex.comparison.significance import Difference, best, whole_set_statistic
+from unirex.comparison.significance import Difference, best, whole_set_score
 from unirex.errors import UserError
 from unirex.evaluation.record_files import write_records
 
@@ -87,9 +87,10 @@ def test_seeds_of_unequal_numbers_are_averaged(tmp_path):
     two, three = found.methods
     (csd,) = found.differences("csd")  # text by text
     assert csd.significant and csd.difference == pytest.approx(two.value("csd") - three.value("csd"))
-    statistic, rows = whole_set_statistic(two, three, "macro_f1"), np.arange(60)
-    assert statistic(np.zeros(60, int), rows) == pytest.approx(two.value("macro_f1"))
-    assert statistic(np.ones(60, int), rows) == pytest.approx(three.value("macro_f1"))
+    for key in ("macro_f1", "micro_f1", "ece"):
+        score, terms = whole_set_score(key, [two, three])
+        for method, added in zip((two, three), terms, strict=True):
+            assert score(added.sum(axis=1)[None]) == pytest.approx(method.value(key))
 
 
 def test_a_single_method_is_compared_with_nobody(tmp_path):
@@ -117,7 +118,7 @@ def test_the_bootstrap_is_used_for_f1_and_ece_too(planted):
 def test_the_caption_tells_how_often_was_drawn_and_over_how_many_texts(planted):
     places = places_of(planted.methods[:2])
     grid = differences_table(compare(places, columns=["accuracy", "macro_f1", "auprc/correct"]))
-    assert "5000 draws for Acc, AUPRC correct, 1000 draws for" in grid.caption
+    assert "5000 draws; several" in grid.caption
     texts = [int(row[-1].text) for row in grid.body]
     assert texts[:2] == [120, 120] and 0 < texts[2] < 120
     assert "1999 draws; several" in differences_table(planted).caption

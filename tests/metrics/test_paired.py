@@ -13,10 +13,8 @@ from scipy import stats
 from unirex.errors import UserError
 from unirex.metrics import paired
 from unirex.metrics.paired import holm, mean_std
-from unirex.metrics.performance import macro_f1
 
 paired_test = partial(paired.paired_test, draws=10_000)
-paired_statistic_test = partial(paired.paired_statistic_test, draws=1000)
 
 P_VALUES = st.lists(st.one_of(st.floats(0, 1), st.just(math.nan)), max_size=12)
 
@@ -122,43 +120,6 @@ def test_unequal_examples_are_refused():
         paired_test([1, 2], [1])
     with pytest.raises(UserError, match="did you mean 'bootstrap'"):
         paired_test([1], [1], kind="boostrap")
-    with pytest.raises(UserError, match="did you mean 'bootstrap'"):
-        paired_statistic_test(lambda outputs, rows: 0.0, [1], [1], kind="boostrap")
-    with pytest.raises(ValueError, match="must be"):
-        paired_statistic_test(lambda outputs, rows: 0.0, [1, 2], [1])
-
-
-def test_a_mean_as_a_statistic_gives_the_test_of_means():
-    a, b = np.random.default_rng(12).integers(0, 2, (2, 9)).astype(float)
-    found = paired_statistic_test(lambda outputs, rows: float(outputs.mean()), a, b)
-    assert (found.difference, found.p_value) == pytest.approx((np.mean(a - b), paired_test(a, b).p_value))
-
-
-def test_a_mean_as_a_statistic_has_the_bootstrap_of_means_too():
-    a, b = np.random.default_rng(14).normal(0, 1, (2, 40))
-    how = {"kind": "bootstrap", "draws": 2000}
-    found = paired_statistic_test(lambda outputs, rows: float(outputs.mean()), a + 0.3, b, **how)
-    assert found.p_value == pytest.approx(paired_test(a + 0.3, b, **how).p_value, abs=0.03)
-    few = paired_statistic_test(lambda outputs, rows: float(outputs.mean()), a[:5] + 0.3, b[:5], **how)
-    assert math.isnan(few.p_value) and not math.isnan(few.difference)
-    assert paired_statistic_test(lambda outputs, rows: 1.0, [1], [1], **how).p_value == 1.0
-
-
-def test_macro_f1_of_two_systems():
-    chance = np.random.default_rng(13)
-    gold = chance.choice(["neg", "pos"], 150)
-    good = np.where(chance.random(150) < 0.9, gold, "pos")
-    poor = np.where(chance.random(150) < 0.4, gold, "neg")
-
-    def score(predicted, rows):
-        return macro_f1(predicted.tolist(), gold[rows].tolist())
-
-    found = paired_statistic_test(score, good, poor, draws=200)
-    assert found.difference == pytest.approx(macro_f1(good, gold) - macro_f1(poor, gold))
-    assert found.low < found.difference < found.high
-    assert found.p_value == pytest.approx(1 / 201)
-    assert paired_statistic_test(score, good, good, draws=50).p_value == 1.0
-    assert paired_statistic_test(score, [], []).pairs == 0
 
 
 def slow_holm(p_values):

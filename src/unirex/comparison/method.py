@@ -11,7 +11,7 @@ from math import nan
 import numpy as np
 
 from unirex.comparison.evaluations import TOLERANCE, Evaluation
-from unirex.comparison.significance import whole_set_statistic
+from unirex.comparison.significance import whole_set_score
 from unirex.data.example import Label, answer_labels
 from unirex.evaluation.tally import INTERVAL_DRAWS
 from unirex.metrics.arrays import Bools, Floats, Ints
@@ -61,11 +61,11 @@ class Method:
         """Resample the same texts for all seeds; the mean over seeds is what varies."""
         if key not in WHOLE_SET:
             return _interval_of_means(self.values(key))
-        statistic, texts = whole_set_statistic(self, self, key), len(self.gold)
-        numbers, own = np.arange(texts), np.zeros(texts, dtype=np.int64)
+        score, [terms] = whole_set_score(key, [self])
+        terms = np.nan_to_num(terms)  # a text without a prediction adds nothing
         return bootstrap_statistic(
-            lambda block: [statistic(own, np.repeat(numbers, times)) for times in block],
-            texts,
+            lambda times: score(np.tensordot(times.astype(np.float64), terms, axes=(1, 1))),
+            len(self.gold),
             draws=INTERVAL_DRAWS,
         )
 

@@ -314,13 +314,6 @@ def _p_cell(value: float, *, strong: bool = False) -> Cell:
 
 def _differences_caption(comparison: Comparison) -> str:
     few = f" (none from fewer than {FEWEST} texts)" if comparison.test == "bootstrap" else ""
-    headers: dict[int, list[str]] = {}  # slow metrics have fewer draws
-    for key in comparison.columns:
-        draws = draws_of(key, comparison.draws, len(comparison.methods))
-        headers.setdefault(draws, []).append(metric(key).header)
-    drawn = [f"{draws} draws for {', '.join(names)}" for draws, names in headers.items()]
-    if len(headers) == 1:
-        drawn = [f"{next(iter(headers))} draws"]
     untested = [
         method.name for method in comparison.methods if not all(map(method.ranked, comparison.columns))
     ]
@@ -328,9 +321,10 @@ def _differences_caption(comparison: Comparison) -> str:
         " Not tested is what is so by construction in systems that predict from their rationale: "
         f"{', '.join(untested)}."
     )
+    draws = draws_of(comparison.draws, len(comparison.methods))
     return (
         f"Paired {comparison.test} test over the texts both have a value for{few}, two-sided, "
-        f"{', '.join(drawn)}; several seeds of a method are averaged text by text. Holm's correction is "
+        f"{draws} draws; several seeds of a method are averaged text by text. Holm's correction is "
         "for all pairs of methods on one metric; marked where it stays below 5 %. Differences are better "
         f"less worse, with 95 % intervals.{left_out if untested else ''}"
     )

@@ -59,11 +59,37 @@ def drawn_calibration_errors(
     >>> drawn_calibration_errors([0.75, 0.5], [1, 0], [[1, 1], [2, 0]]).tolist()  # ½·¼ + ½·½, then ¼
     [0.375, 0.25]
     """
-    sure, drawn = np.asarray(confidence, dtype=np.float64), np.asarray(times, dtype=np.float64)
-    gaps = np.zeros((len(sure), bins))  # correct - confidence, in the bin of the text
-    gaps[np.arange(len(sure)), bin_numbers(sure, bins)] = np.asarray(correct, dtype=np.float64) - sure
-    with np.errstate(invalid="ignore"):  # 0 / 0 where a draw has no text
-        return np.abs(drawn @ gaps).sum(-1) / drawn.sum(-1)
+    terms = calibration_terms(confidence, correct, bins=bins)
+    return calibration_error_of(np.asarray(times, dtype=np.float64) @ terms)
+
+
+def calibration_terms(confidence: ArrayLike, correct: ArrayLike, *, bins: int = BINS) -> Floats:
+    """What each text adds to the totals that the calibration error is computed from: [N, bins + 1].
+
+    Correctness minus confidence in the column of its bin, and 1 in the last, which counts the texts. NaN for
+    a text without either.
+
+    >>> calibration_terms([0.25, 0.75], [1, 0], bins=2).tolist()
+    [[0.75, 0.0, 1.0], [0.0, -0.75, 1.0]]
+    """
+    sure, right = np.asarray(confidence, dtype=np.float64), np.asarray(correct, dtype=np.float64)
+    terms = np.zeros((len(sure), bins + 1))
+    terms[:, -1] = 1
+    unknown = np.isnan(sure) | np.isnan(right)
+    numbers = bin_numbers(np.where(unknown, 0.0, sure), bins)
+    terms[np.arange(len(sure)), numbers] = right - sure
+    terms[unknown] = np.nan
+    return terms
+
+
+def calibration_error_of(totals: Floats) -> Floats:
+    """`expected_calibration_error` from sums of `calibration_terms`: [..., bins + 1] -> [...].
+
+    >>> calibration_error_of(calibration_terms([0.75, 0.75, 0.5], [1, 0, 1]).sum(axis=0)).item()
+    0.3333333333333333
+    """
+    with np.errstate(invalid="ignore"):  # 0 / 0 where there is no text
+        return np.abs(totals[..., :-1]).sum(-1) / totals[..., -1]
 
 
 def share_interval(share: float, texts: float) -> tuple[float, float]:

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unirex.errors import unknown
-from unirex.metrics.arrays import Floats, Ints
+from unirex.metrics.arrays import Floats
 from unirex.metrics.bootstrap import (
     BLOCK_CELLS,
     LEVEL,
     bootstrap_interval,
     bootstrap_means,
-    percentile_interval,
 )
 
 PairedTest = Literal["randomisation", "bootstrap"]
-PairedStatistic = Callable[[NDArray[Any], Ints], float]  # (outputs of some examples, their numbers) → value
 
 FEWEST = 20  # pairs below which a bootstrap p-value means nothing
 SLACK = 1e-12  # of the sum of all sizes: sums that differ by rounding alone are equal
@@ -80,7 +78,7 @@ def paired_tests(
     >>> [result.p_value for result in paired_tests([([1, 1], [0, 0]), ([1, 1], [1, 1])], draws=1000)]
     [0.5, 1.0]
     """
-    _check_kind(kind)
+    check_kind(kind)
     if not pairs:
         return []
     differences = np.stack([_differences(a, b) for a, b in pairs], axis=1)  # [N, P]
@@ -95,48 +93,6 @@ def paired_tests(
         PairedResult(float(mean), float(low), float(high), float(p_value), int(n)) if n else NO_PAIRS
         for mean, low, high, p_value, n in columns
     ]
-
-
-def paired_statistic_test(
-    statistic: PairedStatistic,
-    a: ArrayLike,
-    b: ArrayLike,
-    *,
-    draws: int,
-    kind: PairedTest = "randomisation",
-    level: float = LEVEL,
-    seed: int = 0,
-) -> PairedResult:
-    """`paired_test` for a number that is not a mean over examples, such as macro F1.
-
-    Outputs [N] of the two systems are swapped at random. `statistic(outputs, rows)` takes outputs of one
-    system and the numbers of the examples they are for. With `bootstrap` the examples are drawn again
-    instead, and the statistic is computed from both outputs of each.
-
-    >>> gold = np.array([0, 1, 1, 0, 1, 0, 1, 0])
-    >>> share = lambda predicted, rows: float((predicted == gold[rows]).mean())
-    >>> result = paired_statistic_test(share, gold, [1, 0, 1, 0, 1, 0, 1, 0], draws=1000)
-    >>> result.difference, result.p_value  # both outputs that differ are better: 2 of 4 patterns
-    (0.25, 0.5)
-    """
-    _check_kind(kind)
-    ours, theirs = np.asarray(a), np.asarray(b)
-    if ours.ndim != 1 or ours.shape != theirs.shape:
-        raise ValueError(f"outputs of shapes {ours.shape} and {theirs.shape}; both must be [N]")
-    if not ours.size:
-        return NO_PAIRS
-    rows, moving = np.arange(len(ours)), np.flatnonzero(ours != theirs)
-    observed = statistic(ours, rows) - statistic(theirs, rows)
-    generator, n = np.random.default_rng(seed), len(ours)
-    picks = (generator.integers(n, size=n) for _ in range(draws))
-    drawn = np.array([statistic(ours[pick], pick) - statistic(theirs[pick], pick) for pick in picks])
-    low, high = percentile_interval(drawn[:, None], level)
-    if kind == "bootstrap":
-        p_value = _bootstrap_p(drawn, observed, slack=SLACK, pairs=n, alike=not moving.size)
-    else:
-        swapped = _swapped(statistic, ours, theirs, moving, draws=draws, seed=seed)
-        p_value = _extreme_share(swapped, observed, slack=SLACK, exact=_all_fit(len(moving), draws))
-    return PairedResult(float(observed), float(low[0]), float(high[0]), p_value, n)
 
 
 def mean_std(values: ArrayLike) -> tuple[float, float]:
@@ -182,7 +138,8 @@ def holm(p_values: ArrayLike) -> Floats:
     return adjusted.reshape(given.shape)
 
 
-def _check_kind(kind: str) -> None:
+def check_kind(kind: str) -> None:
+    """Refuse a kind of test that does not exist."""
     kinds = get_args(PairedTest)
     if kind not in kinds:
         raise unknown("kind of paired test", kind, kinds)
@@ -208,7 +165,7 @@ def _randomisation_p_values(differences: Floats, draws: int, seed: int) -> list[
     """The p-value of each column of [N, P]; few differences are enumerated, the others share random signs."""
     moving = np.nan_to_num(differences)  # the sign of zero changes nothing
     numbers = (moving != 0).sum(axis=0)
-    exact = np.array([_all_fit(int(number), draws) for number in numbers])
+    exact = np.array([all_fit(int(number), draws) for number in numbers])
     p_values = np.full(len(numbers), np.nan)
     p_values[~exact] = _sign_shares(moving[:, ~exact], draws, seed, exact=False)
     for column in np.flatnonzero(exact):
@@ -221,11 +178,11 @@ def _sign_shares(moving: Floats, draws: int, seed: int, *, exact: bool) -> list[
     moving = moving[(moving != 0).any(axis=1)]
     totals, sizes = moving.sum(axis=0), np.abs(moving).sum(axis=0)
     hits, number = np.zeros(len(totals), dtype=np.int64), 0
-    for coins in _coins(len(moving), draws, seed) if len(totals) else ():
+    for coins in swaps(len(moving), draws, seed) if len(totals) else ():
         sums = 2 * (coins.astype(np.float64) @ moving) - totals
         hits += (np.abs(sums) >= np.abs(totals) - SLACK * sizes).sum(axis=0)
         number += len(coins)
-    return [_share(int(count), number, exact=exact) for count in hits]
+    return [share_of_hits(int(count), number, exact=exact) for count in hits]
 
 
 def _bootstrap_p_values(differences: Floats, draws: int, seed: int) -> list[float]:
@@ -239,12 +196,12 @@ def _bootstrap_mean_p(drawn: Floats, differences: Floats) -> float:
         return float("nan")
     slack, pairs = SLACK * float(np.abs(differences).mean()), len(differences)
     known = drawn[~np.isnan(drawn)]
-    return _bootstrap_p(
+    return bootstrap_p_value(
         known, float(differences.mean()), slack=slack, pairs=pairs, alike=not differences.any()
     )
 
 
-def _bootstrap_p(drawn: Floats, observed: float, *, slack: float, pairs: int, alike: bool) -> float:
+def bootstrap_p_value(drawn: Floats, observed: float, *, slack: float, pairs: int, alike: bool) -> float:
     """The share of draws as far from the observed value as that is from 0; NaN if too little varies.
 
     Draws from a single pair are all the same, which would make any difference look certain.
@@ -259,49 +216,28 @@ def _bootstrap_p(drawn: Floats, observed: float, *, slack: float, pairs: int, al
 def _extreme_share(drawn: Floats, observed: float, *, slack: float, exact: bool) -> float:
     """The share of draws at least as far from 0 as the observed value, which counts as a draw itself."""
     hits = int((np.abs(drawn) >= abs(observed) - slack).sum())
-    return _share(hits, len(drawn), exact=exact)
+    return share_of_hits(hits, len(drawn), exact=exact)
 
 
-def _share(hits: int, draws: int, *, exact: bool) -> float:
+def share_of_hits(hits: int, draws: int, *, exact: bool) -> float:
     """The share of draws that are hits; of random ones the observed value is one more."""
     return hits / draws if exact else (1 + hits) / (1 + draws)
 
 
-def _all_fit(coins: int, draws: int) -> bool:
+def all_fit(coins: int, draws: int) -> bool:
     """Whether all outcomes of this many coins are no more than `draws`."""
     return coins < 60 and 2**coins <= draws  # the first test spares a power with thousands of digits
 
 
-def _coins(number: int, draws: int, seed: int) -> Iterator[NDArray[np.int8]]:
+def swaps(number: int, draws: int, seed: int) -> Iterator[NDArray[np.int8]]:
     """All outcomes of `number` coins, if no more than `draws`; else that many throws: [block, coins]."""
-    if _all_fit(number, draws):
+    if all_fit(number, draws):
         yield ((np.arange(2**number)[:, None] >> np.arange(number)) & 1).astype(np.int8)
         return
     generator = np.random.default_rng(seed)
     block = max(1, BLOCK_CELLS // number)
     for start in range(0, draws, block):
         yield generator.integers(0, 2, size=(min(block, draws - start), number), dtype=np.int8)
-
-
-def _swapped(
-    statistic: PairedStatistic,
-    ours: NDArray[Any],
-    theirs: NDArray[Any],
-    moving: Ints,
-    *,
-    draws: int,
-    seed: int,
-) -> Floats:
-    """The difference of the statistic with outputs swapped at random, one per draw."""
-    rows, differences = np.arange(len(ours)), []
-    for coins in _coins(len(moving), draws, seed):
-        for throw in coins.astype(bool):
-            swap = np.zeros(len(ours), dtype=bool)
-            swap[moving[throw]] = True
-            differences.append(
-                statistic(np.where(swap, theirs, ours), rows) - statistic(np.where(swap, ours, theirs), rows)
-            )
-    return np.array(differences, dtype=np.float64)
 
 
 _P_VALUES: dict[PairedTest, Callable[[Floats, int, int], list[float]]] = {

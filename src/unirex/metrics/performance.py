@@ -77,7 +77,7 @@ def macro_f1(
 def macro_f1_of(counts: Confusion, *, labels: Sequence[Hashable] | None = None) -> float:
     """`macro_f1` from counts."""
     found = _label_counts(counts)
-    f1 = [f1_from_counts(*(counter[label] for counter in found)) for label in _counted_labels(counts, labels)]
+    f1 = [f1_from_counts(*(counter[label] for counter in found)) for label in counted_labels(counts, labels)]
     return sum(f1) / len(f1) if f1 else float("nan")
 
 
@@ -100,7 +100,7 @@ def micro_f1_of(counts: Confusion, *, labels: Sequence[Hashable] | None = None) 
     """`micro_f1` from counts."""
     if not counts:
         return float("nan")
-    pooled = set(_counted_labels(counts, labels))
+    pooled = set(counted_labels(counts, labels))
     hits, guesses, occurrences = (
         sum(times for label, times in counter.items() if label in pooled) for counter in _label_counts(counts)
     )
@@ -130,7 +130,7 @@ def binary_f1_of(
 ) -> float:
     """`binary_f1` from counts."""
     if positive is None:
-        ordered = _counted_labels(counts, labels)
+        ordered = counted_labels(counts, labels)
         if not ordered:
             return float("nan")
         positive = ordered[-1]
@@ -145,6 +145,31 @@ FROM_CONFUSION: dict[str, Callable[..., float]] = {
 }
 
 
+def f1_keys(labels: Sequence[Hashable]) -> list[tuple[Any, Any]]:
+    """The pairs of (predicted, gold) that stand for what a text can be to each label: found, wrong, missed.
+
+    Every F1 is the same from counts of these as from counts of whole answers.
+
+    >>> f1_keys(["a"])
+    [(('a',), ('a',)), (('a',), ()), ((), ('a',))]
+    """
+    return [pair for one in labels for pair in (((one,), (one,)), ((one,), ()), ((), (one,)))]
+
+
+def f1_terms(predicted: Any, gold: Any, labels: Sequence[Hashable]) -> list[bool]:
+    """Which of `f1_keys` an answer is.
+
+    >>> f1_terms("a", "b", ["a", "b"])  # wrong for a, missed for b
+    [False, True, False, False, False, True]
+    """
+    given, right = answer_labels(predicted), answer_labels(gold)
+    return [
+        term
+        for said, true in ((label in given, label in right) for label in labels)
+        for term in (said and true, said and not true, true and not said)
+    ]
+
+
 def class_report_of(counts: Confusion, labels: Sequence[Hashable] | None = None) -> dict[Hashable, ClassRow]:
     """Precision, recall and F1 of every label: what the averages hide (higher is better for all three).
 
@@ -155,7 +180,7 @@ def class_report_of(counts: Confusion, labels: Sequence[Hashable] | None = None)
     """
     hits, guesses, occurrences = _label_counts(counts)
     report = {}
-    for label in _counted_labels(counts, labels):
+    for label in counted_labels(counts, labels):
         report[label] = ClassRow(
             precision=hits[label] / guesses[label] if guesses[label] else 0.0,
             recall=hits[label] / occurrences[label] if occurrences[label] else 0.0,
@@ -243,7 +268,7 @@ def _label_counts(counts: Confusion) -> tuple[Counter[Hashable], Counter[Hashabl
     return hits, guesses, occurrences
 
 
-def _counted_labels(counts: Confusion, labels: Sequence[Hashable] | None) -> list[Hashable]:
+def counted_labels(counts: Confusion, labels: Sequence[Hashable] | None = None) -> list[Hashable]:
     """These labels, or those of either side, smallest first; mixed types are ordered by type, then text."""
     if labels is not None:
         return list(labels)
