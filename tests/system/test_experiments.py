@@ -21,7 +21,8 @@ from unirex.cli import main
 from unirex.config import merge
 from unirex.data.convert import convert
 from unirex.errors import UserError
-from unirex.experiments.cells import DONE, MEASURING, OF_SYSTEM, Cell, Data
+from unirex.experiments import engine
+from unirex.experiments.cells import DONE, MEASURING, OF_SYSTEM, Cell, Data, keep_failure
 from unirex.experiments.definition import PARTS, as_definition, experiment_names, read_definition
 from unirex.experiments.engine import run_cells
 from unirex.experiments.passes import training_passes
@@ -114,10 +115,13 @@ def test_files_of_a_report(studied):
         ("gold-efficiency", "auprc", ("AA (IG)", "UNIREX (SLM-FP)", "10", "100", "AUPRC ↑")),
         ("ablation", "intervals", ("AA-F (Rand)", "SLM-FP (Comp)", "CSD ↑", "AUPRC ↑")),
         ("efficiency", "cost", ("CSD ↑", "AUPRC ↑", "milliseconds a text", "AA (IG)", "SLM-FPO")),
+        ("transfer", "intervals", ("AA (IG)", "SLM-FPO", "CSD ↑", "AUPRC ↑")),
     ):
         drawn = (studied(name) / "report" / f"{figure}-planted.svg").read_text("utf-8")
         missing = [text for text in texts if f">{text}<" not in drawn]
         assert not missing, re.findall(r">([^<>]+)</text>", drawn)[12:]
+    gains = (studied("main") / "report" / "gains-planted.md").read_text("utf-8")
+    assert "| CNRG ↑ |" in gains and all(f"| {name} |" in gains for name in ("L2E", "FRESH", "SLM-FPO"))
     cost = (studied("efficiency") / "report" / "table-planted.md").read_text("utf-8")
     assert "AA (IG) (steps 10)" in cost and "s/text" in cost
     marked = (studied("qualitative") / "report" / "examples-planted.tex").read_text("utf-8")
@@ -129,7 +133,7 @@ def test_a_folder_called_like_an_experiment_does_not_hide_it(studied, place, mon
     monkeypatch.chdir(place)
     assert main(command("plan", place, "efficiency", place / "efficiency", "--no_timing")) == 0
     assert main(["experiment", "run", "efficiency"]) == 2
-    assert "--out studies/NAME; the study in the folder of that name: ./efficiency" in capsys.readouterr().err
+    assert "--out studies/efficiency? Or the study here: ./efficiency?" in capsys.readouterr().err
 
 
 def test_a_study_goes_on_from_another_folder(studied, place, tmp_path, monkeypatch, capsys):
@@ -361,6 +365,35 @@ def test_a_failure_is_recorded_and_the_others_go_on(tmp_path):
     assert cells[-1].state(tmp_path) == "done"
 
 
+def test_failed_cells_run_again_when_asked(tmp_path):
+    cells, repaired = [cell("bad"), cell("needs", "bad")], []
+
+    def run(one: Cell, store: Path) -> None:
+        repaired.append(one.key)
+        trivial(replace(one, key="good"), store)
+        one.folder(store).mkdir(parents=True, exist_ok=True)
+        (one.folder(store) / DONE).write_text(json.dumps({"seconds": 0}))
+
+    for cell_of in cells[:1]:
+        cell_of.folder(tmp_path).mkdir(parents=True)
+        keep_failure(cell_of.folder(tmp_path), ValueError("went wrong"))
+    assert len(run_cells(cells, tmp_path, run=run, shown=False)) == 2 and not repaired
+    assert run_cells(cells, tmp_path, run=run, shown=False, retry_failed=True) == []
+    assert repaired == ["bad", "needs"]
+
+
+def ends(*_: object) -> None:
+    os._exit(1)
+
+
+def test_a_script_that_workers_cannot_read_fails_no_cell(tmp_path, monkeypatch):
+    """As one that runs a study without `if __name__ == "__main__":`."""
+    monkeypatch.setattr(engine, "become_worker", ends)
+    with pytest.raises(UserError, match="put what it does below `if __name__ == '__main__':`"):
+        run_cells([cell("good")], tmp_path, run=trivial, workers=2, threads=1, shown=False)
+    assert cell("good").state(tmp_path) == "waiting"
+
+
 def test_a_process_that_dies_costs_its_own_cell_only(tmp_path):
     """What ran beside it is ended at once, and runs again when it has let go of everything."""
     cells = [cell("dead"), cell("slow"), *(cell(f"good-{number}") for number in range(3))]
@@ -395,6 +428,11 @@ def test_what_will_fail_is_said_at_the_beginning(place, tmp_path, capsys):
     assert main(arguments) == 1
     first = capsys.readouterr().err.splitlines()[0]
     assert first.startswith("would fail: train UNIREX (DLM-P), seed 0, unmarked: dataset 'unmarked' has no")
+    long = command(
+        "plan", place, "main", tmp_path / "study", "--rows", "AA (IG)", "--settings.max_length=9999"
+    )
+    assert main([*long, "--no_timing"]) == 1
+    assert "planted: max_length 9999: this encoder takes" in capsys.readouterr().out
 
 
 def test_status_fills_up_and_says_what_runs(studied, place, tmp_path, capsys):
@@ -720,9 +758,9 @@ def test_options_of_an_extractor_reach_the_measurement(place):
 
 def test_a_file_of_ones_own(place, tmp_path, capsys):
     """Also on data whose labels others stand for; `experiment FILE` is short for `experiment run FILE`."""
-    rows = (place / "planted.jsonl").read_text("utf-8").replace('"neg"', '"hate"').replace('"pos"', '"other"')
+    rows = (place / "planted.jsonl").read_text("utf-8").replace('"neg"', '"rude"').replace('"pos"', '"fine"')
     (tmp_path / "tweets.jsonl").write_text(rows, "utf-8")
-    measured = f"measured_on:\n  {tmp_path / 'tweets.jsonl'}: {{labels: {{hate: neg, other: pos}}}}\n"
+    measured = f"measured_on:\n  {tmp_path / 'tweets.jsonl'}: {{labels: {{rude: neg, fine: pos}}}}\n"
     measured += f"  {place / 'planted.jsonl'}: {{}}\n"
     file = tmp_path / "mine.yaml"
     file.write_text("rows:\n  Plain: {method: vanilla}\nreport: [table, intervals]\n" + measured, "utf-8")
@@ -738,11 +776,16 @@ def test_a_file_of_ones_own(place, tmp_path, capsys):
     for name in ("table-planted-tweets", "table-planted"):
         table = (tmp_path / "mine" / "report" / f"{name}.md").read_text("utf-8")
         assert f"{float(values['planted', 'csd']):.3f}" in table
+    results = StudyResults(load_study(tmp_path / "mine"), tmp_path / "mine")
+    (plain,) = results.comparison("planted", "tweets").methods
+    saved = next(results.saved(number) for number in results.finished if number.measured_on == "tweets")
+    assert plain.labels[-1] == "neg" and plain.value("binary_f1") == saved["metrics"]["binary_f1"]
+    assert plain.interval("binary_f1") == tuple(saved["intervals"]["binary_f1"])
     drawn = (tmp_path / "mine" / "report" / "intervals-planted-tweets.svg").read_text("utf-8")
     assert ">CSD ↑ on tweets<" in drawn and ">CSD ↑ on planted<" in drawn
     found = pyarrow.parquet.read_table(tmp_path / "mine" / "results.parquet").to_pylist()
     assert [str(row["value"]) for row in found] == [row["value"] for row in tidy(tmp_path / "mine")]
-    (made,) = StudyResults(load_study(tmp_path / "mine"), tmp_path / "mine").made
+    (made,) = results.made
     assert f"revision {made['git']}" in said if made["git"] else "Made with unirex" in said
     assert main(["experiment", "plan", "mian"]) == 2
     assert "did you mean 'main'" in capsys.readouterr().err

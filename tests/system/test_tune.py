@@ -77,7 +77,9 @@ def test_the_report_says_what_was_chosen_and_how_to_train_it(tuned, capsys):
     tuning = load_tuning(tuned)
     page = (tuned / "report.html").read_text("utf-8")
     assert tuning.why[0] in page and "<title>trial 0" in page and "script-src" in page
-    assert (tuned / "report" / "front.svg").stat().st_size > 2000
+    assert "Made with unirex 0." in page and ", torch " in page
+    drawn = (tuned / "report" / "front.svg").read_text("utf-8")
+    assert all(f">{text}" in drawn for text in ("Acc", "CSD", "AUPRC"))
     assert (tuned / "report" / "parallel.png").stat().st_size > 2000
     train, evaluate = (shlex.split(line)[1:] for line in tuning.commands(tuning.chosen))
     given = build_parser(train).parse_args(train)["train"].as_dict()
@@ -148,8 +150,13 @@ def test_searches_and_studies_have_folders_of_their_own(tuned, place, capsys):
     (place / "study" / "study.json").write_text("{}")
     assert main(command(place, "study", "--sampler", "grid")) == 2
     assert "holds a study; choose another --out" in capsys.readouterr().err
-    assert main(["experiment", "report", str(tuned), "--out", str(place / "again")]) == 2
+    assert main(["experiment", "report", str(tuned), "--out", str(place / "study")]) == 2
+    assert "holds a study; its report would be lost" in capsys.readouterr().err
+    assert main(["experiment", "report", str(tuned), str(tuned.parent), "--out", str(place / "again")]) == 2
     assert "a search, not a study" in capsys.readouterr().err
+    assert main(["experiment", "report", str(tuned), "--out", str(place / "again")]) == 0
+    for name in ("report.html", "report/trials.md"):
+        assert (place / "again" / name).read_bytes() == (tuned / name).read_bytes()
 
 
 @pytest.fixture

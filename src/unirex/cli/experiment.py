@@ -92,17 +92,16 @@ def _is_study(name: str) -> bool:
     return name not in experiment_names() and (Path(name) / FILE).is_file()
 
 
-def _folder(options: Namespace, *, usual: str | None = None) -> Path:
-    """The folder of the study; `usual` if none is named."""
+def _folder(options: Namespace) -> Path:
+    """The folder of the study: that of the experiment's name in `studies` if none is named."""
     name = options.experiment
     if Path(options.out or ".").is_file():
         raise UserError(f"--out {options.out}: a file; name a folder for the study.")
     if options.out is None and _is_study(name):
         return Path(name)
-    if options.out is None and usual is None:
-        also = f"; the study in the folder of that name: ./{name}" if _is_study(f"./{name}") else ""
-        raise UserError(f"experiment needs a folder for the study: --out studies/NAME{also}")
-    return Path(options.out or str(usual))
+    if options.out is None and _is_study(f"./{name}"):
+        raise UserError(f"{name}: the experiment, with --out studies/{name}? Or the study here: ./{name}?")
+    return Path(options.out or f"studies/{Path(name).stem}")
 
 
 def _plan_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
@@ -121,7 +120,7 @@ def _plan(options: Namespace) -> int:
 
     check_processes(options.workers, None)
     threads = shared.given_threads(options.threads) or threads_each(options.workers)
-    study, store = _study(options), store_of(_folder(options, usual="studies/study"))
+    study, store = _study(options), store_of(_folder(options))
     planned = plan(study, store, threads=None if options.no_timing else threads)
     problems = checked(study, store)
     print(_planned(study, planned, workers=options.workers, threads=threads))
@@ -184,7 +183,7 @@ def _time(planned: Sequence[CellPlan], said: str, *, workers: int = 1) -> str:
 def _run_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     _study_options(parser, arguments)
     add = parser.add_argument
-    add("--out", type=str, help="folder of the study; cells are kept in `cells` beside it")
+    add("--out", type=str, help="folder of the study (default: studies/NAME); `cells` are kept beside it")
     experiment_tune.worker_options(parser)
     add("--retry_failed", action="store_true", help="also run what failed before")
 
@@ -198,6 +197,8 @@ def _run(options: Namespace) -> int:
     from unirex.report.page import count
 
     study, folder = _study(options), _folder(options)
+    if options.out is None:
+        print(f"study in {folder}, cells in {store_of(folder)}", file=sys.stderr)
     for problem in checked(study, store_of(folder)):
         print(f"would fail: {problem}", file=sys.stderr)
     try:
@@ -225,7 +226,7 @@ def _report_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     add = parser.add_argument
     add("places", type=str, nargs="+", help="folder of a study; or packs, and folders, to put together")
     add("--html", type=str, help="write a page")
-    add("--out", type=str, help="of several, or of a pack: folder for tables, figures and the page")
+    add("--out", type=str, help="folder for tables, figures and the page (default: that of the study)")
 
 
 def _pack_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
@@ -255,11 +256,23 @@ def _loaded(folder: Path) -> StudyResults:
 def _report(options: Namespace) -> int:
     """Write and print the report of what is finished."""
     folder = Path(options.places[0])
-    if len(options.places) > 1 or folder.suffix == ENDING or options.out:
+    if len(options.places) > 1 or folder.suffix == ENDING:
         return _report_packs(options)
+    out = _report_folder(options) if options.out else folder
     if _is_search(folder):
-        return experiment_tune.report(folder, options.html)
-    return _write_report(_loaded(folder), folder, options.html)
+        return experiment_tune.report(folder, out, options.html)
+    return _write_report(_loaded(folder), out, options.html)
+
+
+def _report_folder(options: Namespace) -> Path:
+    """Where a report is written if not into the folder of its study, which must not be another study's."""
+    from unirex.experiments.study import FILE
+
+    folder = Path(options.out)
+    own = [Path(place).resolve() for place in options.places] == [folder.resolve()]
+    if not own and ((folder / FILE).is_file() or _is_search(folder)):
+        raise UserError(f"--out {folder}: holds a study; its report would be lost. Choose another folder.")
+    return folder
 
 
 def _report_packs(options: Namespace) -> int:
@@ -269,7 +282,8 @@ def _report_packs(options: Namespace) -> int:
 
     places = [Path(place) for place in dict.fromkeys(options.places)]
     packs = [pack_of(_loaded(place)) if place.is_dir() else read_pack(place) for place in places]
-    return _write_report(PackedResults(packs), Path(options.out) if options.out else None, options.html)
+    out = _report_folder(options) if options.out else None
+    return _write_report(PackedResults(packs), out, options.html)
 
 
 def _pack(options: Namespace) -> int:

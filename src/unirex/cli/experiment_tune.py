@@ -26,7 +26,7 @@ def options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     add("--method", type=str, default="slm-fpo", help="what every trial trains")
     add("--data", type=str, help="a dataset name, a file or a folder; measured on its dev split")
     shared.reading_options(parser)
-    add("--out", type=str, help="folder of the search; cells are kept in `cells` beside it")
+    add("--out", type=str, default="studies/tune", help="folder of the search; `cells` are kept beside it")
     add("--trials", type=int, default=40, help="how many there are in the end")
     add("--search", type=str, help="YAML file: settings with their choices or ranges (default: the paper's)")
     add("--sampler", type=str, default="nsga2", help="nsga2, tpe, or grid: every point once")
@@ -47,9 +47,8 @@ def run(options: Namespace) -> int:
     from unirex.experiments.definition import nested
     from unirex.experiments.tune import tune
 
-    for name, example in (("data", "sst"), ("out", "studies/tune")):
-        if not options[name]:
-            raise UserError(f"tune needs --{name}, as in --{name} {example}")
+    if not options.data:
+        raise UserError("tune needs --data, as in --data sst")
     same = ("trials", "scale", "search", "preset", "sampler", "objective", "prune", "margin", "storage")
     try:
         with workers(options) as who:
@@ -92,11 +91,11 @@ def workers(options: Namespace) -> Iterator[dict[str, Any]]:
         yield {"workers": number, "threads": staff.threads or 1, "pool": pool}
 
 
-def report(folder: Path, html: str | None) -> int:
-    """Write and print the report of the search in a folder."""
+def report(folder: Path, out: Path, html: str | None) -> int:
+    """Print the report of the search in a folder, and write it, there or to another one."""
     from unirex.experiments.tune import load_tuning
 
-    return _write_report(load_tuning(folder), folder, html)
+    return _write_report(load_tuning(folder), out, html)
 
 
 def status(folder: Path) -> int:

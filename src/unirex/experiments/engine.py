@@ -29,6 +29,12 @@ RunCell = Callable[[Cell, Path], None]
 PATIENCE = 2.0  # seconds until a cell that another process works on is looked at again
 
 
+UNGUARDED = (
+    "workers end before they begin. They read the script that starts them again: put what it does below "
+    "`if __name__ == '__main__':`, or use one worker."
+)
+
+
 class KilledError(UserError):
     """The process of a cell ended without a word: killed, or out of memory."""
 
@@ -308,9 +314,9 @@ def _timed(run: RunCell, store: Path, cell: Cell) -> float:
 def _pool(workers: int, threads: int) -> Iterator[Executor]:
     """Worker processes with a share of the cores each; they end when this process ends, however it does."""
     context = worker_context("unirex.system", "unirex.training.train")
-    pool = ProcessPoolExecutor(
-        workers, mp_context=context, initializer=become_worker, initargs=(threads, dict(os.environ))
-    )
+    begun = context.Event()
+    arguments = (threads, dict(os.environ), begun)
+    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=become_worker, initargs=arguments)
     # All at once: the death of one that is started later is not noticed before another cell ends.
     pool._safe_to_dynamically_spawn_children = False  # type: ignore[attr-defined]
     started = pool._processes  # the pool forgets them when it breaks
@@ -323,7 +329,10 @@ def _pool(workers: int, threads: int) -> Iterator[Executor]:
         _end_fork_server()
         raise
     finally:
+        broken = pool._broken
         pool.shutdown(wait=False, cancel_futures=True)
+    if broken and not begun.is_set():  # no cell is to blame
+        raise UserError(UNGUARDED)
 
 
 def _kill(processes: Mapping[int, Any]) -> None:
@@ -373,13 +382,16 @@ def _interrupts_ignored() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def become_worker(threads: int, environment: Mapping[str, str]) -> None:
+def become_worker(threads: int, environment: Mapping[str, str], begun: Any = None) -> None:
     """Set a new process up as a worker: its threads, no Ctrl-C, and no longer a life than its parent's.
 
     Args:
         threads: CPU threads it computes with.
         environment: of the parent now; what it is forked from may be older.
+        begun: an event to set, so that the parent knows.
     """
+    if begun is not None:
+        begun.set()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one
     os.environ.clear()
     os.environ.update(environment)

@@ -43,7 +43,7 @@ def marked_examples(results: StudyResults, trained_on: str, measured_on: str) ->
         if (number.trained_on, number.measured_on) != (trained_on, measured_on):
             continue
         if number.variant.name not in found:
-            records = read_records(find_records(results.evaluation(number)))
+            records = read_records(find_records(results.place(number)))
             found[number.variant.name] = {record.id: record for record in records}
     first, *others = found.values()
     shared = [record for record in first.values() if all(record.id in records for records in others)]

@@ -13,7 +13,7 @@ from unirex.errors import UserError
 from unirex.experiments.cells import trained_config
 from unirex.experiments.definition import Definition, Variant, experiment_names, read_definition
 from unirex.experiments.pack import Pack, Packed, slot, without_folders
-from unirex.experiments.results import Results, distinct, with_interval
+from unirex.experiments.results import Results, distinct, with_interval, with_positive_last
 from unirex.experiments.study import Measured, config_of, measuring_options
 from unirex.removals import REMOVALS
 
@@ -65,7 +65,7 @@ class PackedResults(Results):
 
     def evaluation(self, number: Measured) -> EvaluationSource:
         """A measurement, to be compared."""
-        return self._found[slot(number)].source
+        return with_positive_last(self._found[slot(number)].source, self.saved(number))
 
     def saved(self, number: Measured) -> dict[str, Any]:
         """Its `metrics.json`."""

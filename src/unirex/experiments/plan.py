@@ -57,11 +57,13 @@ def checked(study: Study, store: Path | None = None) -> list[str]:
 
 def _check_training(cell: Cell) -> None:
     from unirex.methods.building import check_method, check_trainable
+    from unirex.models.task import check_length
 
     config = build_config(cell.content["config"])
-    missing = encoder_config(config.encoder)[1]
+    encoder, missing = encoder_config(config.encoder)
     if missing:
         raise UserError(missing)
+    check_length(config.max_length, encoder)
     check_method(cell.content["method"], config)
     check_trainable(Data.read(cell.content["data"]).load(), config)
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from unirex.comparison import Comparison
-from unirex.comparison.method import Method
 from unirex.comparison.notes import collapse_warnings, footnotes, name_cell
 from unirex.comparison.tables import (
     GAINS,
@@ -20,7 +19,7 @@ from unirex.comparison.tables import (
     table_caption,
 )
 from unirex.experiments import examples, figures
-from unirex.experiments.results import POSITIVE, Results, StudyResults
+from unirex.experiments.results import Results, StudyResults
 from unirex.files import write_file
 from unirex.methods.presets import preset, whole_preset
 from unirex.metrics.registry import HEADLINE, PERFORMANCE_SCORES
@@ -31,7 +30,6 @@ from unirex.report.grid import Cell, Grid, Head
 from unirex.report.markup import element
 from unirex.report.page import count, header, page, resource
 from unirex.report.sections import CITATION, Section
-from unirex.report.table import between
 
 PAGE = "report.html"
 LIST = ".files"  # in the folder of tables and figures: what the last report wrote there
@@ -144,12 +142,7 @@ def table(results: Results, comparison: Comparison, trained_on: str, measured_on
     for method in comparison.methods:
         line = {"method": name_cell(method, under="95 %"), "group": Cell(groups[method.name])}
         line["seeds"] = count_cell(method.seeds)
-        line |= {
-            key: _positive_cell(results, method, (trained_on, measured_on))
-            if key == POSITIVE
-            else metric_cell(method, key, strong=method.name in comparison.best(key))
-            for key in keys
-        }
+        line |= {key: metric_cell(method, key, strong=method.name in comparison.best(key)) for key in keys}
         line |= {f"{key}_paper": paper_cell(paper.get(method.name), key) for key in keys}
         body.append([line[head.key] for head in heads])
     caption = table_caption(comparison, "Bold, or with a star", shows_floor=False)
@@ -176,22 +169,6 @@ def _columns(results: Results, comparison: Comparison, measured_on: str) -> list
     if "cost" in results.definition.report:
         usual += COST
     return [key for key in usual if comparison.measured([key])]
-
-
-def _positive_cell(results: Results, method: Method, place: tuple[str, str]) -> Cell:
-    """F1 of the label that the dataset is about, also where another stands for it."""
-    found = [
-        results.saved(number)
-        for number in results.finished
-        if number.variant.name == method.name and (number.trained_on, number.measured_on) == place
-    ]
-    shown = figures.mean_cell(POSITIVE, [saved["metrics"][POSITIVE] for saved in found])
-    bounds = found[0]["intervals"].get(POSITIVE)
-    if len(found) > 1 or bounds is None:
-        return shown
-    low, high = bounds
-    numbers = {**shown.numbers, "low": low, "high": high}
-    return replace(shown, under=between(POSITIVE, (low, high)), numbers=numbers)
 
 
 def gains(results: Results, comparison: Comparison, trained_on: str, measured_on: str) -> Iterator[Section]:

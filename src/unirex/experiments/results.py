@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from unirex.comparison import Comparison, compare
-from unirex.comparison.sources import EvaluationInput
+from unirex.comparison.sources import EvaluationInput, EvaluationSource, find_source
 from unirex.config import DEFAULT_PRESET
 from unirex.evaluation.tally import f1_interval
 from unirex.experiments.definition import Definition
@@ -176,13 +176,17 @@ class StudyResults(Results):
         failed = [cell for cell in self.study.cells if cell.state(self.store) == "failed"]
         return [f"{cell.work} {cell.name}: {cell.failure(self.store)}" for cell in failed]
 
-    def evaluation(self, number: Measured) -> Path:
+    def place(self, number: Measured) -> Path:
         """The folder of a finished measurement."""
         return self.store / number.cell.result(self.store)["place"]
 
+    def evaluation(self, number: Measured) -> EvaluationSource:
+        """A finished measurement, to be compared."""
+        return with_positive_last(find_source(self.place(number)), self.saved(number))
+
     def saved(self, number: Measured) -> dict[str, Any]:
         """Its `metrics.json`."""
-        saved = json.loads((self.evaluation(number) / "metrics.json").read_text("utf-8"))
+        saved = json.loads((self.place(number) / "metrics.json").read_text("utf-8"))
         positive = self._positive_label(number)
         for row in saved["classes"]:
             if row["label"] == positive:  # it stands for the label that the dataset is about
@@ -198,11 +202,28 @@ class StudyResults(Results):
 
 def with_interval(saved: dict[str, Any]) -> dict[str, Any]:
     """The metrics of an older pack, with the interval of the F1 of a label that another stands for."""
-    value = saved["metrics"].get(POSITIVE)
-    if value is None or POSITIVE in saved["intervals"] or len(saved["labels"]) != 2:
+    positive = positive_label(saved)
+    if positive is None or POSITIVE in saved["intervals"]:
         return saved
-    positive = next(row["label"] for row in saved["classes"] if row["f1"] == value)
     return {**saved, "intervals": {**saved["intervals"], POSITIVE: _interval_of_f1(saved, positive)}}
+
+
+def with_positive_last(source: EvaluationSource, saved: Mapping[str, Any]) -> EvaluationSource:
+    """An evaluation whose labels end with the one that its F1 is about, as comparisons expect."""
+    positive = positive_label(saved)
+    if positive is None:
+        return source
+    others = [label for label in saved["labels"] if label != positive]
+    return replace(source, saved={**saved, "labels": [*others, positive]})
+
+
+def positive_label(saved: Mapping[str, Any]) -> Any:
+    """Which of two labels the F1 of a `metrics.json` is about: the last, or the one it is the F1 of."""
+    value, labels = saved["metrics"].get(POSITIVE), saved.get("labels") or ()
+    if value is None or len(labels) != 2:
+        return None
+    of = {row["label"]: row["f1"] for row in saved["classes"]}
+    return next((label for label in reversed(labels) if of.get(label) == value), None)
 
 
 def _interval_of_f1(saved: Mapping[str, Any], positive: Any) -> list[float]:

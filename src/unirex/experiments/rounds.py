@@ -20,6 +20,7 @@ from unirex.errors import UserError, one_line
 from unirex.experiments.engine import run_cells
 from unirex.experiments.needs import with_needs
 from unirex.experiments.passes import work_of
+from unirex.experiments.results import distinct
 from unirex.experiments.search import Search
 from unirex.experiments.space import distributions, points_in, points_of
 from unirex.experiments.study import Measured, Study, store_of
@@ -32,6 +33,7 @@ POPULATION = 8  # of NSGA-II, and random trials before TPE begins: 40 trials are
 FEWEST = 10  # finished trials; of fewer, importances say nothing
 JOURNAL = "trials.journal"
 OWNER, METRICS, COLLAPSED, NOTE, SHORT = "owner", "metrics", "collapsed", "note", "short"  # user attributes
+MADE_WITH = {"versions", "git"}  # kept with every cell
 WAITING = "WAITING"  # Optuna's, of a point that is queued
 STATES: dict[str, State] = {"COMPLETE": "done", "PRUNED": "pruned", "FAIL": "failed", "RUNNING": "running"}
 
@@ -226,7 +228,17 @@ class Rounds:
             for trial in self._trials()
             if self._is_whole(trial)
         ]
-        return Tuning(self.search, trials, self._importances(trials))
+        return Tuning(self.search, trials, self._importances(trials), self._made(trials))
+
+    def _made(self, trials: Sequence[Trial]) -> list[Mapping[str, Any]]:
+        """The versions and revisions of the trials that were trained here."""
+        measured = [self.search.study(trial.point).measured[0] for trial in trials if trial.state == "done"]
+        cells = [cell for item in measured for cell in (*item.trained, item.cell)]
+        store = store_of(self.folder)
+        left = [cell.result(store) for cell in cells if cell.state(store) == "done"]
+        return distinct(
+            [{key: found[key] for key in MADE_WITH} for found in left if found.keys() >= MADE_WITH]
+        )
 
     def _importances(self, trials: Sequence[Trial]) -> dict[str, dict[str, float]]:
         """Of every objective, how much each setting matters to be among the best; nothing of few trials."""

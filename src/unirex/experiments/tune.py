@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 import uuid
 from collections.abc import Mapping
 from concurrent.futures import Executor
@@ -19,7 +20,7 @@ from unirex.experiments.search import FILE, MARGIN, Objective, Sampler, Search, 
 from unirex.experiments.space import Choice, points_in, read_space
 from unirex.experiments.study import FILE as STUDY_FILE
 from unirex.experiments.tuning import Tuning
-from unirex.files import locked, new_folder, say
+from unirex.files import duration, locked, new_folder, say
 
 
 def tune(
@@ -94,11 +95,14 @@ def tune(
             trials = points
             if shown:
                 say(f"note: the search has {points} points; each is tried once.")
+        begin, ran = time.monotonic(), 0
         while batch := rounds.next(trials):
             if shown:
-                numbers = ", ".join(str(trial.number) for trial in batch)
-                say(f"trials {numbers}; {trials} in the end")
+                numbers, each = ", ".join(str(trial.number) for trial in batch), time.monotonic() - begin
+                left = f"; about {duration(each / ran * (trials - batch[0].number))} left" if ran else ""
+                say(f"trials {numbers}; {trials} in the end{left}")
             rounds.run(batch, workers=workers, threads=threads, pool=pool, shown=shown)
+            ran += len(batch)
         return rounds.tuning()
 
 

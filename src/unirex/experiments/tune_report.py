@@ -10,6 +10,7 @@ from typing import Any
 
 from unirex.comparison.tables import gain_cell, metric_head, value_cell
 from unirex.experiments.definition import setting_names
+from unirex.experiments.report import made_notes
 from unirex.experiments.rounds import FEWEST
 from unirex.experiments.search import SHORT
 from unirex.experiments.space import Choice, Range
@@ -81,7 +82,7 @@ def state_notes(tuning: Tuning) -> list[str]:
         )
     if not tuning.importances:
         notes.append(f"Importances of settings need {FEWEST} finished trials that differ in two settings.")
-    return notes
+    return [*notes, *made_notes(tuning.made)]
 
 
 def chosen_part(tuning: Tuning) -> Section:

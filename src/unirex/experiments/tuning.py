@@ -58,11 +58,13 @@ class Tuning:
         trials: all of them, by number.
         importances: of every objective: how much each setting matters to be among the best; empty for few
             trials.
+        made: versions and revisions that the trials were made with.
     """
 
     search: Search
     trials: Sequence[Trial]
     importances: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    made: Sequence[Mapping[str, Any]] = ()
 
     @property
     def done(self) -> list[Trial]:

@@ -290,12 +290,15 @@ def pool(how: str, output: Any, attention_mask: Tensor) -> Tensor:
 
 def checked_length(asked: int | None, encoder: Any) -> int:
     """The requested length limit, if the encoder has as many positions; without one, the most it takes."""
-    positions = getattr(encoder.config, "max_position_embeddings", None)
-    if asked is not None and positions is not None and asked > positions - position_offset(encoder):
-        raise UserError(
-            f"max_length {asked}: this encoder takes {positions - position_offset(encoder)} tokens."
-        )
+    check_length(asked, encoder.config, offset=position_offset(encoder))
     return asked or longest_input(encoder)
+
+
+def check_length(asked: int | None, config: Any, *, offset: int = 0) -> None:
+    """Refuse a length limit that an encoder of this configuration has no positions for, after the first."""
+    positions = getattr(config, "max_position_embeddings", None)
+    if asked is not None and positions is not None and asked > positions - offset:
+        raise UserError(f"max_length {asked}: this encoder takes {positions - offset} tokens.")
 
 
 def longest_input(encoder: Any) -> int:
