@@ -132,6 +132,7 @@ def test_a_folder_called_like_an_experiment_does_not_hide_it(studied, place, mon
     studied("efficiency")
     monkeypatch.chdir(place)
     assert main(command("plan", place, "efficiency", place / "efficiency", "--no_timing")) == 0
+    assert main(["experiment", "plan", "efficiency", "--scale", "tiny", "--no_timing"]) == 0
     assert main(["experiment", "run", "efficiency"]) == 2
     assert "--out studies/efficiency? Or the study here: ./efficiency?" in capsys.readouterr().err
 
@@ -370,13 +371,11 @@ def test_failed_cells_run_again_when_asked(tmp_path):
 
     def run(one: Cell, store: Path) -> None:
         repaired.append(one.key)
-        trivial(replace(one, key="good"), store)
         one.folder(store).mkdir(parents=True, exist_ok=True)
         (one.folder(store) / DONE).write_text(json.dumps({"seconds": 0}))
 
-    for cell_of in cells[:1]:
-        cell_of.folder(tmp_path).mkdir(parents=True)
-        keep_failure(cell_of.folder(tmp_path), ValueError("went wrong"))
+    cells[0].folder(tmp_path).mkdir(parents=True)
+    keep_failure(cells[0].folder(tmp_path), ValueError("went wrong"))
     assert len(run_cells(cells, tmp_path, run=run, shown=False)) == 2 and not repaired
     assert run_cells(cells, tmp_path, run=run, shown=False, retry_failed=True) == []
     assert repaired == ["bad", "needs"]

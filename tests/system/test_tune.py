@@ -12,6 +12,7 @@ import optuna
 import pytest
 
 import planted
+from unirex import __version__
 from unirex.cli import build_parser, main
 from unirex.config import Config, build_config
 from unirex.data.convert import convert
@@ -77,7 +78,7 @@ def test_the_report_says_what_was_chosen_and_how_to_train_it(tuned, capsys):
     tuning = load_tuning(tuned)
     page = (tuned / "report.html").read_text("utf-8")
     assert tuning.why[0] in page and "<title>trial 0" in page and "script-src" in page
-    assert "Made with unirex 0." in page and ", torch " in page
+    assert f"Made with unirex {__version__}, torch " in page
     drawn = (tuned / "report" / "front.svg").read_text("utf-8")
     assert all(f">{text}" in drawn for text in ("Acc", "CSD", "AUPRC"))
     assert (tuned / "report" / "parallel.png").stat().st_size > 2000

@@ -92,21 +92,36 @@ def _is_study(name: str) -> bool:
     return name not in experiment_names() and (Path(name) / FILE).is_file()
 
 
-def _folder(options: Namespace) -> Path:
+def _folder(options: Namespace, study: Study) -> Path:
     """The folder of the study: that of the experiment's name in `studies` if none is named."""
     name = options.experiment
     if Path(options.out or ".").is_file():
         raise UserError(f"--out {options.out}: a file; name a folder for the study.")
     if options.out is None and _is_study(name):
         return Path(name)
-    if options.out is None and _is_study(f"./{name}"):
+    return Path(options.out or f"studies/{study.definition.name}")
+
+
+def _own_folder(options: Namespace, study: Study) -> Path:
+    """The folder to run a study in: if none is named, it must not hold another one."""
+    from unirex.experiments.study import FILE
+
+    folder, name = _folder(options, study), options.experiment
+    if options.out is not None or folder == Path(name):
+        return folder
+    if _is_study(f"./{name}"):
         raise UserError(f"{name}: the experiment, with --out studies/{name}? Or the study here: ./{name}?")
-    return Path(options.out or f"studies/{Path(name).stem}")
+    if (folder / FILE).exists() and not study.is_in(folder):
+        said = f"go on with it by `unirex experiment run {folder}`, or choose another --out."
+        raise UserError(f"{folder}: holds this experiment with other rows, settings or data; {said}")
+    return folder
 
 
 def _plan_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
     _study_options(parser, arguments)
-    parser.add_argument("--out", type=str, help="the study's folder, to see what is done")
+    parser.add_argument(
+        "--out", type=str, help="the study's folder, to see what is done (default: studies/NAME)"
+    )
     parser.add_argument("--workers", type=int, default=1, help="processes the time is estimated for")
     parser.add_argument("--threads", type=int, help="CPU threads of each; see `run`")
     parser.add_argument("--no_timing", action="store_true", help="count only; do not time a pass here")
@@ -120,7 +135,8 @@ def _plan(options: Namespace) -> int:
 
     check_processes(options.workers, None)
     threads = shared.given_threads(options.threads) or threads_each(options.workers)
-    study, store = _study(options), store_of(_folder(options))
+    study = _study(options)
+    store = store_of(_folder(options, study))
     planned = plan(study, store, threads=None if options.no_timing else threads)
     problems = checked(study, store)
     print(_planned(study, planned, workers=options.workers, threads=threads))
@@ -196,7 +212,8 @@ def _run(options: Namespace) -> int:
     from unirex.experiments.study import store_of
     from unirex.report.page import count
 
-    study, folder = _study(options), _folder(options)
+    study = _study(options)
+    folder = _own_folder(options, study)
     if options.out is None:
         print(f"study in {folder}, cells in {store_of(folder)}", file=sys.stderr)
     for problem in checked(study, store_of(folder)):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from itertools import combinations
@@ -114,12 +114,13 @@ def _f1_score(key: str, methods: Sequence[Method]) -> tuple[Callable[[Floats], F
         [list(zip(method.predicted(seed), method.gold, strict=True)) for seed in range(method.seeds)]
         for method in methods
     ]
-    labels = methods[0].labels or _occurring(answer for runs in answers for run in runs for answer in run)
+    known = (method.labels for method in methods if method.labels)
+    labels = next(known, None) or performance.counted_labels({(gold, gold): 1 for gold in _gold(methods)})
     keys, f1 = performance.f1_keys(labels), performance.FROM_CONFUSION[key]
 
     def score(totals: Floats) -> Floats:
         counts = dict(zip(keys, np.moveaxis(totals, -1, 0), strict=True))
-        return np.asarray(f1(counts, labels=labels)).mean(axis=-1)
+        return np.broadcast_to(f1(counts, labels=labels), totals.shape[:-1]).mean(axis=-1)
 
     @cache
     def terms(predicted: Label | None, gold: Label | None) -> NDArray[Any]:
@@ -130,9 +131,9 @@ def _f1_score(key: str, methods: Sequence[Method]) -> tuple[Callable[[Floats], F
     return score, [np.array([[terms(*answer) for answer in run] for run in runs]) for runs in answers]
 
 
-def _occurring(answers: Iterable[tuple[Label | None, Label | None]]) -> list[Hashable]:
-    """The labels in these pairs of (prediction, gold), in the order of an F1 that is given none."""
-    return performance.counted_labels({pair: 1 for pair in answers if None not in pair})
+def _gold(methods: Sequence[Method]) -> set[Label]:
+    """The right labels that occur: a stray answer of one method is no class that others could miss."""
+    return {gold for gold in methods[0].gold if gold is not None}
 
 
 def _calibration_score(methods: Sequence[Method]) -> tuple[Callable[[Floats], Floats], list[Floats]]:

@@ -30,8 +30,8 @@ PATIENCE = 2.0  # seconds until a cell that another process works on is looked a
 
 
 UNGUARDED = (
-    "workers end before they begin. They read the script that starts them again: put what it does below "
-    "`if __name__ == '__main__':`, or use one worker."
+    "all workers end before they begin. They read the script that starts them again: put what it does below "
+    "`if __name__ == '__main__':`, or use one worker. If there is no script: is there enough memory?"
 )
 
 
@@ -186,10 +186,11 @@ def _run_in_processes(
 
     So it is seen which of them ends its process; one that only lacked memory beside others succeeds.
     """
-    run = partial(_sharing_memory, run, workers)
+    run, first = partial(_sharing_memory, run, workers), True
     while queue.waiting:
-        with _pool(workers, threads) as pool:
+        with _pool(workers, threads, first=first) as pool:
             running = _run_in_pool(pool, queue, store, run, progress, workers)
+        first = False
         suspects = [cell for cell in running if cell.state(store) != "done"]
         for cell in running:
             progress.interrupted(cell) if cell in suspects else _done(queue, cell, store, progress)
@@ -311,10 +312,13 @@ def _timed(run: RunCell, store: Path, cell: Cell) -> float:
 
 
 @contextmanager
-def _pool(workers: int, threads: int) -> Iterator[Executor]:
-    """Worker processes with a share of the cores each; they end when this process ends, however it does."""
+def _pool(workers: int, threads: int, *, first: bool = False) -> Iterator[Executor]:
+    """Worker processes with a share of the cores each; they end when this process ends, however it does.
+
+    It is an error if the `first` ones end before they begin: no cell is to blame.
+    """
     context = worker_context("unirex.system", "unirex.training.train")
-    begun = context.Event()
+    begun = context.RawValue("b", 0)  # without a lock, which a killed worker could hold
     arguments = (threads, dict(os.environ), begun)
     pool = ProcessPoolExecutor(workers, mp_context=context, initializer=become_worker, initargs=arguments)
     # All at once: the death of one that is started later is not noticed before another cell ends.
@@ -331,7 +335,7 @@ def _pool(workers: int, threads: int) -> Iterator[Executor]:
     finally:
         broken = pool._broken
         pool.shutdown(wait=False, cancel_futures=True)
-    if broken and not begun.is_set():  # no cell is to blame
+    if first and broken and not begun.value:
         raise UserError(UNGUARDED)
 
 
@@ -388,10 +392,10 @@ def become_worker(threads: int, environment: Mapping[str, str], begun: Any = Non
     Args:
         threads: CPU threads it computes with.
         environment: of the parent now; what it is forked from may be older.
-        begun: an event to set, so that the parent knows.
+        begun: a shared value that is set, so that the parent knows.
     """
     if begun is not None:
-        begun.set()
+        begun.value = 1
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one
     os.environ.clear()
     os.environ.update(environment)

@@ -90,3 +90,15 @@ def encoder_config(name: str) -> tuple[Any, str]:
         return load_pretrained(name, kind="config"), ""
     except UserError as error:
         return None, one_line(error)
+
+
+@lru_cache(maxsize=16)
+def first_position(name: str) -> int:
+    """The number of an encoder's first position, from a model without weights."""
+    import torch
+    from transformers import AutoModel
+
+    from unirex.models.task import position_offset
+
+    with torch.device("meta"):
+        return position_offset(AutoModel.from_config(encoder_config(name)[0]))

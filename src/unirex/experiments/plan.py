@@ -8,7 +8,7 @@ from pathlib import Path
 from unirex.config import build_config
 from unirex.errors import UserError, one_line
 from unirex.experiments.cells import Cell, Data
-from unirex.experiments.needs import encoder_config, with_needs
+from unirex.experiments.needs import encoder_config, first_position, with_needs
 from unirex.experiments.passes import sample, work_of
 from unirex.experiments.study import Study
 
@@ -63,7 +63,8 @@ def _check_training(cell: Cell) -> None:
     encoder, missing = encoder_config(config.encoder)
     if missing:
         raise UserError(missing)
-    check_length(config.max_length, encoder)
+    if config.max_length is not None:
+        check_length(config.max_length, encoder, offset=first_position(config.encoder))
     check_method(cell.content["method"], config)
     check_trainable(Data.read(cell.content["data"]).load(), config)
 

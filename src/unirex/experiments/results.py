@@ -187,7 +187,7 @@ class StudyResults(Results):
     def saved(self, number: Measured) -> dict[str, Any]:
         """Its `metrics.json`."""
         saved = json.loads((self.place(number) / "metrics.json").read_text("utf-8"))
-        positive = self._positive_label(number)
+        positive = saved["positive"] = self._positive_label(number)
         for row in saved["classes"]:
             if row["label"] == positive:  # it stands for the label that the dataset is about
                 saved["metrics"][POSITIVE] = row["f1"]
@@ -219,9 +219,11 @@ def with_positive_last(source: EvaluationSource, saved: Mapping[str, Any]) -> Ev
 
 def positive_label(saved: Mapping[str, Any]) -> Any:
     """Which of two labels the F1 of a `metrics.json` is about: the last, or the one it is the F1 of."""
-    value, labels = saved["metrics"].get(POSITIVE), saved.get("labels") or ()
+    value, labels = saved["metrics"].get(POSITIVE), list(saved.get("labels") or ())
     if value is None or len(labels) != 2:
         return None
+    if "positive" in saved:  # not in older packs
+        return labels[-1] if saved["positive"] is None else saved["positive"]
     of = {row["label"]: row["f1"] for row in saved["classes"]}
     return next((label for label in reversed(labels) if of.get(label) == value), None)
 

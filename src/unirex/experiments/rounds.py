@@ -33,7 +33,7 @@ POPULATION = 8  # of NSGA-II, and random trials before TPE begins: 40 trials are
 FEWEST = 10  # finished trials; of fewer, importances say nothing
 JOURNAL = "trials.journal"
 OWNER, METRICS, COLLAPSED, NOTE, SHORT = "owner", "metrics", "collapsed", "note", "short"  # user attributes
-MADE_WITH = {"versions", "git"}  # kept with every cell
+MADE_WITH = ("versions", "git")  # kept with every cell
 WAITING = "WAITING"  # Optuna's, of a point that is queued
 STATES: dict[str, State] = {"COMPLETE": "done", "PRUNED": "pruned", "FAIL": "failed", "RUNNING": "running"}
 
@@ -91,6 +91,10 @@ class Rounds:
         begun = (len(whole) - len(batch)) % ROUND  # trials of this round that are told already
         room = max(ROUND - begun - len(batch), 0 if batch else 1)
         return batch + [self._ask() for _ in range(min(room, trials - len(whole)))]
+
+    def left(self, trials: int) -> int:
+        """How many of this number of trials are not finished."""
+        return trials - sum(trial.state.is_finished() for trial in self._trials() if self._is_whole(trial))
 
     def _trials(self) -> list[Any]:
         return self.study.get_trials(deepcopy=False)
@@ -237,7 +241,7 @@ class Rounds:
         store = store_of(self.folder)
         left = [cell.result(store) for cell in cells if cell.state(store) == "done"]
         return distinct(
-            [{key: found[key] for key in MADE_WITH} for found in left if found.keys() >= MADE_WITH]
+            [{key: found[key] for key in MADE_WITH} for found in left if found.keys() >= {*MADE_WITH}]
         )
 
     def _importances(self, trials: Sequence[Trial]) -> dict[str, dict[str, float]]:

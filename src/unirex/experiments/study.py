@@ -184,6 +184,8 @@ class Study:
         """Refuse a folder that holds something else."""
         if (folder / SEARCH_FILE).exists():
             raise UserError(f"{folder}: holds a search; choose another --out.")
+        if folder.resolve().name == STORE:
+            raise UserError(f"{folder}: a folder of this name is for cells; choose another --out.")
         try:
             there = str(json.loads((folder / FILE).read_text("utf-8"))["definition"]["name"])
         except (OSError, ValueError, KeyError, TypeError):  # none, or damaged: it is written anew
@@ -191,18 +193,27 @@ class Study:
         if there != self.definition.name:
             raise UserError(f"{folder}: holds a study of {there}; choose another --out.")
 
-    def save(self, folder: Path) -> None:
-        """Keep in the study's folder what it is; its cells are in the folder `cells` beside."""
-        definition = asdict(self.definition)
-        content = {
-            "definition": definition,
+    def is_in(self, folder: Path) -> bool:
+        """Whether the folder holds this very study: the same rows, settings, data and seeds."""
+        try:
+            there = json.loads((folder / FILE).read_text("utf-8"))
+        except (OSError, ValueError):
+            return False
+        return {name: there.get(name) for name in self._content} == json.loads(json.dumps(self._content))
+
+    @property
+    def _content(self) -> dict[str, Any]:
+        return {
+            "definition": asdict(self.definition),
             "data": [asdict(data) for data in self.data],
             "on": [asdict(data) for data in self.on],
             "split": self.split,
             "facts": dict(self.facts),
-            "place": str(Path.cwd()),
-            **self.made,
         }
+
+    def save(self, folder: Path) -> None:
+        """Keep in the study's folder what it is; its cells are in the folder `cells` beside."""
+        content = {**self._content, "place": str(Path.cwd()), **self.made}
         self.check_folder(folder)
         folder.mkdir(parents=True, exist_ok=True)
         write_file(folder / FILE, json.dumps(content, indent=1) + "\n")

@@ -99,7 +99,7 @@ def tune(
         while batch := rounds.next(trials):
             if shown:
                 numbers, each = ", ".join(str(trial.number) for trial in batch), time.monotonic() - begin
-                left = f"; about {duration(each / ran * (trials - batch[0].number))} left" if ran else ""
+                left = f"; about {duration(each / ran * rounds.left(trials))} left" if ran else ""
                 say(f"trials {numbers}; {trials} in the end{left}")
             rounds.run(batch, workers=workers, threads=threads, pool=pool, shown=shown)
             ran += len(batch)

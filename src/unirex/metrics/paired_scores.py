@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import combinations
 from math import lcm
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from unirex.metrics.arrays import Floats, Ints
-from unirex.metrics.bootstrap import DRAWS, LEVEL, percentile_interval, resamples
+from unirex.metrics.bootstrap import BLOCK_CELLS, DRAWS, LEVEL, percentile_interval, resamples
 from unirex.metrics.paired import (
     NO_PAIRS,
     SLACK,
@@ -81,14 +82,16 @@ class _Pairs:
         answered = [~np.isnan(system).any(axis=(0, 2)) for system in systems]
         self.terms: dict[Part, Floats] = {}
         self.keys: list[tuple[Part, Part]] = []
-        self.known: list[int] = []  # examples that both of a pair have
+        masks = []  # of the examples that both of a pair have
         for a, b in combinations(range(len(systems)), 2):
             both = np.asarray(answered[a] & answered[b])
-            self.known.append(int(both.sum()))
+            masks.append(both)
             self.keys.append(((a, both.tobytes()), (b, both.tobytes())))
             for key in self.keys[-1]:
                 if key not in self.terms:
                     self.terms[key] = np.where(both[:, None], systems[key[0]], 0.0)
+        self.both = np.stack(masks, axis=1).astype(np.float64)  # [N, P]
+        self.known: list[int] = self.both.sum(axis=0).astype(np.int64).tolist()
         self.examples = systems[0].shape[1]
         self.wholes = {key: terms.sum(axis=1)[None] for key, terms in self.terms.items()}  # [1, seeds, K]
         self.observed = self.drawn(np.ones((1, self.examples)))[0]
@@ -96,11 +99,12 @@ class _Pairs:
     def drawn(self, times: ArrayLike) -> Floats:
         """How much higher the first of each pair scores where examples count so often: [D, N] -> [D, P]."""
         scores = {key: np.asarray(self.score(sums)) for key, sums in self._sums(times).items()}
-        return np.stack([scores[a] - scores[b] for a, b in self.keys], axis=1)
+        apart = np.stack([scores[a] - scores[b] for a, b in self.keys], axis=1)
+        return np.where(np.asarray(times, dtype=np.float64) @ self.both > 0, apart, np.nan)
 
     def resampled(self, draws: int, seed: int) -> Floats:
         """`drawn` with the examples drawn again, [draws, P]."""
-        blocks = [self.drawn(times) for times in resamples(self.examples, draws, seed)]
+        blocks = [self.drawn(times) for times in self._small(resamples(self.examples, draws, seed))]
         return np.concatenate([np.zeros((0, len(self.keys))), *blocks])
 
     def bootstrap(self, draws: int, seed: int) -> list[float]:
@@ -117,7 +121,7 @@ class _Pairs:
         moving = [self._moving(number) for number in range(len(self.keys))]
         exact = [all_fit(len(rows), draws) for rows in moving]
         hits, thrown = np.zeros(len(self.keys), dtype=np.int64), np.zeros(len(self.keys), dtype=np.int64)
-        for coins in swaps(self.examples, draws, seed) if not all(exact) else ():
+        for coins in self._small(swaps(self.examples, draws, seed)) if not all(exact) else ():
             sums = self._sums(coins)
             for number in (number for number, few in enumerate(exact) if not few):
                 hits[number] += self._hits(number, *(sums[key] for key in self.keys[number]))
@@ -142,6 +146,12 @@ class _Pairs:
         """The examples whose outputs differ: swapping others changes nothing."""
         a, b = _same_seeds(*(self.terms[key][None] for key in self.keys[number]))
         return np.flatnonzero((a != b).any(axis=(0, 1, 3)))
+
+    def _small(self, blocks: Iterable[NDArray[Any]]) -> Iterator[NDArray[Any]]:
+        """Blocks of draws [D, N] cut so that the sums of all systems stay as small as the draws may be."""
+        width = max(1, sum(terms[:, 0].size if self.examples else 1 for terms in self.terms.values()))
+        for block in blocks:
+            yield from np.array_split(block, -(-len(block) * width // BLOCK_CELLS) or 1)
 
     def _sums(self, times: ArrayLike) -> dict[Part, Floats]:
         """The sums of the terms of every system where examples count so often: [D, seeds, K] each."""
