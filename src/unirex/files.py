@@ -136,7 +136,10 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def held(folder: Path) -> bool:
-    """Whether a process holds the folder."""
+    """Whether a process holds the folder.
+
+    Asking takes the lock for an instant: a process that wants it just then is told that it is held.
+    """
     try:
         handle = os.open(folder / LOCK, os.O_RDONLY)
     except OSError:
@@ -399,7 +402,7 @@ class _TerminalBar:
             progress.BarColumn(bar_width=None),
             progress.TextColumn("{task.fields[status]}", markup=False),
             progress.TimeElapsedColumn(),
-            console=console or Console(stderr=True),
+            console=console or Console(file=sys.stderr),  # this one, also while it is redirected to a log
             transient=True,
             redirect_stdout=False,  # results on standard output may be piped elsewhere
         )

@@ -78,6 +78,38 @@ def test_macro_f1_and_ece_are_tested_though_they_are_no_means(tmp_path):
         assert one.difference == pytest.approx(found.methods[0].value(key) - found.methods[1].value(key))
 
 
+def test_labels_that_a_tool_writes_as_text_are_the_same_labels(tmp_path):
+    def written(kind):
+        label = {"neg": kind(0), "pos": kind(1)}
+        return lambda one: replace(
+            one,
+            label=label[one.label],
+            predicted=label[one.predicted],
+            target=label[one.target],
+            labels=tuple(label.values()),
+        )
+
+    ours = file(tmp_path / "a.jsonl", right=0.7, seed=1, change=written(int))
+    tools = [file(tmp_path / f"{seed}.jsonl", right=0.9, seed=seed, change=written(str)) for seed in (2, 3)]
+    found = compare({"ours": ours, "one": tools[0], "two": tools[1]}, columns=["macro_f1"], draws=99)
+    value = {method.name: method.value("macro_f1") for method in found.methods}
+    for test in found.tests():
+        assert test.difference == pytest.approx(value[test.first] - value[test.second])
+
+
+def test_a_stray_answer_is_counted_in_the_interval_of_its_method(tmp_path):
+    def bare(one):
+        stray = "zz" if one.id == "text-3" else one.predicted
+        keys = dict.fromkeys(("labels", "probabilities", "views", "budgets", "sequences"), ())
+        return replace(one, predicted=stray, target=stray, **keys)
+
+    seeds = [file(tmp_path / f"{seed}.jsonl", right=0.9, seed=seed, change=bare, draws=0) for seed in (4, 5)]
+    other = file(tmp_path / "6.jsonl", right=0.8, seed=6, change=bare, draws=0)
+    method = compare({"A": seeds, "B": other}, columns=["macro_f1"], draws=99).methods[0]
+    low, high = method.interval("macro_f1")
+    assert method.labels is None and low < method.value("macro_f1") < high < 0.7
+
+
 def test_seeds_of_unequal_numbers_are_averaged(tmp_path):
     places = {
         "two": [file(tmp_path / f"a{seed}.jsonl", seed=seed, faithful=0.5) for seed in (1, 2)],

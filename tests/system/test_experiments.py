@@ -21,8 +21,9 @@ from unirex.cli import main
 from unirex.config import merge
 from unirex.data.convert import convert
 from unirex.errors import UserError
+from unirex.experiments import cells as cells_module
 from unirex.experiments import engine
-from unirex.experiments.cells import DONE, MEASURING, OF_SYSTEM, Cell, Data, keep_failure
+from unirex.experiments.cells import DONE, MEASURING, OF_SYSTEM, Cell, Data, keep_failure, run_cell
 from unirex.experiments.definition import PARTS, as_definition, experiment_names, read_definition
 from unirex.experiments.engine import run_cells
 from unirex.experiments.passes import training_passes
@@ -32,7 +33,7 @@ from unirex.experiments.report import DRAWN, LIST
 from unirex.experiments.results import StudyResults, with_interval
 from unirex.experiments.saved import load_study
 from unirex.experiments.study import make_study, store_of
-from unirex.files import locked
+from unirex.files import HeldError, locked
 from unirex.methods.resolving import resolve
 
 SETTINGS = {"training": {"batch_size": 8, "max_batches": 1, "learning_rate": 4e-3}, "pooling": "mean"}
@@ -134,7 +135,7 @@ def test_a_folder_called_like_an_experiment_does_not_hide_it(studied, place, mon
     assert main(command("plan", place, "efficiency", place / "efficiency", "--no_timing")) == 0
     assert main(["experiment", "plan", "efficiency", "--scale", "tiny", "--no_timing"]) == 0
     assert main(["experiment", "run", "efficiency"]) == 2
-    assert "--out studies/efficiency? Or the study here: ./efficiency?" in capsys.readouterr().err
+    assert "`--out studies/efficiency` begins a new one." in capsys.readouterr().err
 
 
 def test_a_study_goes_on_from_another_folder(studied, place, tmp_path, monkeypatch, capsys):
@@ -401,6 +402,92 @@ def test_a_process_that_dies_costs_its_own_cell_only(tmp_path):
     assert [cell.state(tmp_path) for cell in cells] == ["failed", *["done"] * 4]
     assert cells[0].failure(tmp_path) == "its process was killed"
     assert (tmp_path / "released").exists()
+
+
+def asked_to_end(cell: Cell, store: Path) -> None:
+    if cell.key == "ended":
+        raise SystemExit(143)  # what Lightning raises at SIGTERM
+    trivial(cell, store)
+
+
+def test_a_worker_that_is_asked_to_end_costs_its_cell_for_now(tmp_path):
+    cells = [cell("ended"), *(cell(f"good-{number}") for number in range(3))]
+    failures = run_cells(cells, tmp_path, run=asked_to_end, workers=2, threads=1, shown=False)
+    assert [failure.error for failure in failures] == [
+        "its process was asked to end; the same command goes on with it."
+    ]
+    assert [cell.state(tmp_path) for cell in cells] == ["waiting", *["done"] * 3]
+
+
+def test_a_cell_of_another_command_is_waited_for_and_fails_as_there(tmp_path, monkeypatch, capsys):
+    """It is said once, is not run here when it has failed there, and its time is that of the other."""
+    monkeypatch.setattr(engine, "PATIENCE", 0.0)
+    cells, tries = [cell("theirs"), cell("broken"), cell("own")], []
+
+    def run(one: Cell, store: Path) -> None:
+        tries.append(one.key)
+        folder = one.folder(store)
+        folder.mkdir(parents=True, exist_ok=True)
+        if one.key != "own" and tries.count(one.key) <= 3:
+            if tries.count(one.key) == 3 and one.key == "broken":  # meanwhile, there
+                keep_failure(folder, ValueError("went wrong"))
+            raise HeldError("another process is working there")
+        if one.key == "own":
+            (folder / DONE).write_text(json.dumps({"seconds": 0}))
+        elif one.key == "theirs":
+            (folder / DONE).write_text(json.dumps({"seconds": 5000}))
+
+    failures = run_cells(cells, tmp_path, run=run)
+    assert [(failure.cell.key, failure.error) for failure in failures] == [
+        ("broken", "ValueError: went wrong")
+    ]
+    assert tries.count("broken") == 3
+    said = capsys.readouterr().err
+    assert said.count("training theirs") == said.count("waiting for theirs") == 1
+    assert "trained theirs in 83 min" in said
+
+
+def test_the_seconds_of_a_training_are_those_of_all_its_parts(place, tmp_path, monkeypatch):
+    one = make_study(
+        "main", scale="tiny", rows=["AA (IG)"], settings=SETTINGS, data=[str(place / "planted.jsonl")]
+    ).cells[0]
+    monkeypatch.setitem(cells_module.WORK, "train", lambda cell, store: store / "run")
+    folder = one.folder(tmp_path)
+    folder.mkdir(parents=True)
+    (folder / "log.txt").touch()
+    ended = (folder / "log.txt").stat().st_mtime
+    (folder / "cell.json").write_text(json.dumps({"begun": ended - 100, "seconds_before": 20.0}))
+    run_cell(one, tmp_path)
+    assert 120 <= one.result(tmp_path)["seconds"] < 150
+
+
+def test_a_study_is_not_lost_to_another_one(studied, place, tmp_path, monkeypatch, capsys):
+    """The same one by other words, or with more rows, goes on; others need a folder that is named."""
+    studied("main")
+    monkeypatch.chdir(tmp_path)
+    asked = command("run", place, "main", Path("-"), "--rows", "AA (IG)", "SLM-FPO")
+    del asked[asked.index("--out") : asked.index("--out") + 2]
+    (tmp_path / "studies").mkdir()
+    for name, there in (
+        ("studies/cells", "cells"),
+        ("planted.jsonl", "planted.jsonl"),
+        ("encoder", "encoder"),
+    ):
+        (tmp_path / name).symlink_to(place / there)
+    relative = [word.replace(f"{place}/", "") for word in asked]
+    assert main(relative) == 0
+    assert main(["experiment", "run", "studies/main"]) == 0
+    assert main(asked) == 0 and main(relative) == 0
+    more, fewer = list(asked), [word for word in asked if word != "SLM-FPO"]
+    more.insert(more.index("SLM-FPO"), "L2E")
+    assert main(more) == 0
+    capsys.readouterr()
+    assert main(fewer) == 2
+    assert "studies/main: holds this experiment with other rows, settings or data; go on with it by" in (
+        capsys.readouterr().err
+    )
+    assert main([*fewer, "--out", "studies/main"]) == 0
+    assert "with other rows, settings or data: replaced; what is measured is kept" in capsys.readouterr().err
 
 
 def test_failed_cells_are_said(place, tmp_path, capsys):

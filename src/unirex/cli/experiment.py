@@ -103,17 +103,24 @@ def _folder(options: Namespace, study: Study) -> Path:
 
 
 def _own_folder(options: Namespace, study: Study) -> Path:
-    """The folder to run a study in: if none is named, it must not hold another one."""
-    from unirex.experiments.study import FILE
+    """The folder to run a study in: if none is named, it must not hold another one that would be lost."""
+    from unirex.experiments.saved import would_replace
 
     folder, name = _folder(options, study), options.experiment
-    if options.out is not None or folder == Path(name):
+    study.check_folder(folder)
+    if folder == Path(name):
         return folder
-    if _is_study(f"./{name}"):
-        raise UserError(f"{name}: the experiment, with --out studies/{name}? Or the study here: ./{name}?")
-    if (folder / FILE).exists() and not study.is_in(folder):
-        said = f"go on with it by `unirex experiment run {folder}`, or choose another --out."
-        raise UserError(f"{folder}: holds this experiment with other rows, settings or data; {said}")
+    if options.out is None and _is_study(f"./{name}"):
+        raise UserError(
+            f"{name}: an experiment, and also a study in ./{name}. `run ./{name}` goes on with the study, "
+            f"`--out studies/{name}` begins a new one."
+        )
+    if would_replace(study, folder):
+        holds = f"{folder}: holds this experiment with other rows, settings or data"
+        if options.out is None:
+            hint = f"go on with it by `unirex experiment run {folder}`, or choose --out."
+            raise UserError(f"{holds}; {hint}")
+        print(f"{holds}: replaced; what is measured is kept in cells.", file=sys.stderr)
     return folder
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unirex.config import TEST_DRAWS
-from unirex.data.example import Label
+from unirex.data.example import Label, answer_labels
 from unirex.metrics import performance
 from unirex.metrics.arrays import Floats
 from unirex.metrics.calibration import calibration_error_of, calibration_terms
@@ -114,8 +114,7 @@ def _f1_score(key: str, methods: Sequence[Method]) -> tuple[Callable[[Floats], F
         [list(zip(method.predicted(seed), method.gold, strict=True)) for seed in range(method.seeds)]
         for method in methods
     ]
-    known = (method.labels for method in methods if method.labels)
-    labels = next(known, None) or performance.counted_labels({(gold, gold): 1 for gold in _gold(methods)})
+    labels = _counted_labels(methods)
     keys, f1 = performance.f1_keys(labels), performance.FROM_CONFUSION[key]
 
     def score(totals: Floats) -> Floats:
@@ -126,14 +125,28 @@ def _f1_score(key: str, methods: Sequence[Method]) -> tuple[Callable[[Floats], F
     def terms(predicted: Label | None, gold: Label | None) -> NDArray[Any]:
         if predicted is None or gold is None:
             return np.full(len(keys), np.nan)
-        return np.array(performance.f1_terms(predicted, gold, labels), dtype=np.float64)
+        return np.array(performance.f1_terms(_as_text(predicted), _as_text(gold), labels), dtype=np.float64)
 
     return score, [np.array([[terms(*answer) for answer in run] for run in runs]) for runs in answers]
 
 
-def _gold(methods: Sequence[Method]) -> set[Label]:
-    """The right labels that occur: a stray answer of one method is no class that others could miss."""
-    return {gold for gold in methods[0].gold if gold is not None}
+def _counted_labels(methods: Sequence[Method]) -> list[str]:
+    """The labels that an F1 of these methods counts, as texts.
+
+    Where no method knows those of its task: of a single one all that occur, as in its value; of several
+    those that are right somewhere, since a stray answer of one is no class that the others could miss.
+    """
+    known = next((method.labels for method in methods if method.labels), None)
+    if known is not None:
+        return list(map(str, known))
+    first, *others = methods
+    gold = {(label, label): 1 for label in first.gold if label is not None}
+    return list(map(str, performance.counted_labels(gold if others else first.confusion)))
+
+
+def _as_text(answer: Label) -> tuple[str, ...]:
+    """An answer as a set of texts: other tools may write the label 1 as "1"."""
+    return tuple(map(str, answer_labels(answer)))
 
 
 def _calibration_score(methods: Sequence[Method]) -> tuple[Callable[[Floats], Floats], list[Floats]]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import time
 import traceback
-from collections.abc import Mapping, Sequence
-from contextlib import redirect_stderr, redirect_stdout
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -43,8 +43,8 @@ MEASURING = (  # options of a measurement: `number` of texts, and those of `eval
 )
 LISTS = ("budgets", "beside", "probes")
 LEAST = {"number": 1, "draws": 0, "batch_size": 1}  # of those that are whole numbers
-DONE, FAILED, LOG = "done.json", "failure.json", "log.txt"
-DATASETS_KEPT = 4  # read datasets that a process keeps
+ABOUT, DONE, FAILED, LOG = "cell.json", "done.json", "failure.json", "log.txt"
+DATASETS_KEPT = 8  # read datasets that a process keeps: `transfer` has six
 
 
 @dataclass(frozen=True)
@@ -172,12 +172,18 @@ class Cell:
         return "failed" if (folder / FAILED).exists() else "waiting"
 
     def result(self, store: Path) -> dict[str, Any]:
-        """What a finished cell left: seconds, the folder of its run or its evaluation, and `made_with`."""
+        """What a finished cell left: seconds, the folder of its run or its evaluation, and `made_with`.
+
+        The seconds of a training are those of all its parts, if it was killed and went on.
+        """
         return json.loads((self.folder(store) / DONE).read_text("utf-8"))
 
     def failure(self, store: Path) -> str:
         """The last line of a failure."""
-        return json.loads((self.folder(store) / FAILED).read_text("utf-8"))["error"]
+        try:
+            return json.loads((self.folder(store) / FAILED).read_text("utf-8"))["error"]
+        except FileNotFoundError:
+            return "it is run again just now"
 
 
 def train_cell(method: str, config: Config, data: Data, *, name: str) -> Cell:
@@ -272,9 +278,11 @@ def run_cell(cell: Cell, store: Path) -> None:
         if (folder / DONE).exists():
             return
         (folder / FAILED).unlink(missing_ok=True)
-        write_file(folder / "cell.json", json.dumps(asdict(cell), indent=1) + "\n")
+        before = _seconds_before(folder) if cell.work == "train" else 0.0  # a measurement begins again
+        about = {**asdict(cell), "begun": time.time(), "seconds_before": before}
+        write_file(folder / ABOUT, json.dumps(about, indent=1) + "\n")
         begin, made = time.monotonic(), made_with()  # the code that runs, whatever is checked out meanwhile
-        with (folder / LOG).open("a", encoding="utf-8") as log, redirect_stdout(log), redirect_stderr(log):
+        with _logged_to(folder / LOG):
             try:
                 place = WORK[cell.work](cell, store)
             except HeldError:  # of a stage that another cell makes: later
@@ -283,8 +291,26 @@ def run_cell(cell: Cell, store: Path) -> None:
                 traceback.print_exc()
                 keep_failure(folder, error)
                 raise
-        done = {"seconds": round(time.monotonic() - begin, 1), "place": place.relative_to(store).as_posix()}
+        seconds = round(before + time.monotonic() - begin, 1)
+        done = {"seconds": seconds, "place": place.relative_to(store).as_posix()}
         write_file(folder / DONE, json.dumps(done | made) + "\n")
+
+
+@contextmanager
+def _logged_to(path: Path) -> Iterator[None]:
+    """What is printed is appended to a log, line by line: whoever kills the process can read it all."""
+    with path.open("a", encoding="utf-8", buffering=1) as log, redirect_stdout(log), redirect_stderr(log):
+        yield
+
+
+def _seconds_before(folder: Path) -> float:
+    """How long a training has run that was killed and goes on now, as far as its log shows."""
+    try:
+        before = json.loads((folder / ABOUT).read_text("utf-8"))
+        ended = (folder / LOG).stat().st_mtime
+        return float(before["seconds_before"]) + max(0.0, ended - float(before["begun"]))
+    except (OSError, ValueError, KeyError, TypeError):  # it was never begun
+        return 0.0
 
 
 def keep_failure(folder: Path, error: Exception) -> None:

@@ -30,8 +30,8 @@ PATIENCE = 2.0  # seconds until a cell that another process works on is looked a
 
 
 UNGUARDED = (
-    "all workers end before they begin. They read the script that starts them again: put what it does below "
-    "`if __name__ == '__main__':`, or use one worker. If there is no script: is there enough memory?"
+    "every worker process ended while starting. Workers read the script that starts them again: put what it "
+    "does below `if __name__ == '__main__':`, or use one worker. Without a script: is there enough memory?"
 )
 
 
@@ -118,7 +118,10 @@ def processes(workers: int, threads: int) -> str:
 
 
 class Queue:
-    """Which cells can run next, given what is done and what has failed."""
+    """Which cells can run next, given what is done and what has failed.
+
+    A cell that another process works on goes to the end, so that none keeps the others waiting.
+    """
 
     def __init__(self, cells: Sequence[Cell], store: Path, *, retry_failed: bool = False) -> None:
         self.postponed: set[str] = set()  # keys of cells that other processes work on, or did
@@ -165,8 +168,17 @@ class Queue:
                 return  # fail() goes on from here
 
 
-def _run_here(queue: Queue, store: Path, run: RunCell, progress: StudyProgress) -> None:
+def _next(queue: Queue, store: Path, progress: StudyProgress) -> Cell | None:
+    """The next cell to run; one that failed in the process it was waited for has failed here, too."""
     while cell := queue.next():
+        if cell.key not in queue.postponed or cell.state(store) != "failed":
+            return cell
+        _failed(queue, cell, UserError(cell.failure(store)), store, progress)
+    return None
+
+
+def _run_here(queue: Queue, store: Path, run: RunCell, progress: StudyProgress) -> None:
+    while cell := _next(queue, store, progress):
         progress.started(cell)
         begin = time.monotonic()
         try:
@@ -176,7 +188,7 @@ def _run_here(queue: Queue, store: Path, run: RunCell, progress: StudyProgress) 
         except Exception as error:
             _failed(queue, cell, error, store, progress)
         else:
-            _finished(queue, cell, time.monotonic() - begin, progress)
+            _finished(queue, cell, time.monotonic() - begin, store, progress)
 
 
 def _run_in_processes(
@@ -193,7 +205,10 @@ def _run_in_processes(
         first = False
         suspects = [cell for cell in running if cell.state(store) != "done"]
         for cell in running:
-            progress.interrupted(cell) if cell in suspects else _done(queue, cell, store, progress)
+            if cell in suspects:
+                progress.interrupted(cell)
+            else:
+                _done(queue, cell, store, progress)
         for cell in suspects:
             with _pool(1, threads) as pool:
                 _run_alone(pool, cell, queue, store, run, progress)
@@ -206,13 +221,13 @@ def _run_in_pool(
     running: dict[Future[float], Cell] = {}
     submit = partial(pool.submit, partial(_timed, run, store))
     try:
-        _fill(submit, queue, running, workers, progress)
+        _fill(submit, queue, running, workers, store, progress)
         while running:
             finished, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in finished:
                 _settle(future, running[future], queue, store, progress)
                 del running[future]
-            _fill(submit, queue, running, workers, progress)
+            _fill(submit, queue, running, workers, store, progress)
     except BrokenProcessPool:
         return _interrupted(running, queue, store, progress)
     return []
@@ -250,9 +265,10 @@ def _fill(
     queue: Queue,
     running: dict[Future[float], Cell],
     workers: int,
+    store: Path,
     progress: StudyProgress,
 ) -> None:
-    while len(running) < workers and (cell := queue.next()):
+    while len(running) < workers and (cell := _next(queue, store, progress)):
         try:
             running[submit(cell)] = cell
         except BrokenProcessPool:
@@ -271,7 +287,7 @@ def _settle(future: Future[float], cell: Cell, queue: Queue, store: Path, progre
     except Exception as error:
         _failed(queue, cell, error, store, progress)
     else:
-        _finished(queue, cell, seconds, progress)
+        _finished(queue, cell, seconds, store, progress)
 
 
 def _postponed(queue: Queue, cell: Cell, progress: StudyProgress) -> None:
@@ -279,14 +295,18 @@ def _postponed(queue: Queue, cell: Cell, progress: StudyProgress) -> None:
     time.sleep(PATIENCE)
 
 
+def _finished(queue: Queue, cell: Cell, seconds: float, store: Path, progress: StudyProgress) -> None:
+    if cell.key in queue.postponed:
+        _done(queue, cell, store, progress)
+    else:
+        queue.finish(cell)
+        progress.finished(cell, seconds)
+
+
 def _done(queue: Queue, cell: Cell, store: Path, progress: StudyProgress) -> None:
-    """Count a cell whose process was killed after its end."""
-    _finished(queue, cell, float(cell.result(store)["seconds"]), progress)
-
-
-def _finished(queue: Queue, cell: Cell, seconds: float, progress: StudyProgress) -> None:
+    """Count a cell that another process has made, or one that was killed after its end."""
     queue.finish(cell)
-    progress.finished(cell, seconds)
+    progress.finished(cell, float(cell.result(store)["seconds"]))
 
 
 def _failed(queue: Queue, cell: Cell, error: Exception, store: Path, progress: StudyProgress) -> None:
@@ -307,7 +327,10 @@ def _sharing_memory(run: RunCell, workers: int, cell: Cell, store: Path) -> None
 
 def _timed(run: RunCell, store: Path, cell: Cell) -> float:
     begin = time.monotonic()
-    run(cell, store)
+    try:
+        run(cell, store)
+    except SystemExit as error:  # of SIGTERM; it would end the process that waits for this one
+        raise UserError("its process was asked to end; the same command goes on with it.") from error
     return time.monotonic() - begin
 
 
@@ -327,7 +350,7 @@ def _pool(workers: int, threads: int, *, first: bool = False) -> Iterator[Execut
     try:
         yield pool
         if pool._broken:
-            _kill(started)  # it asks them to end, which a training does after its batch
+            _kill(started)  # the pool only asks them to end, which a training does after its batch
     except BaseException:
         _kill(started)  # at Ctrl-C: what they were doing is resumed next time
         _end_fork_server()

@@ -96,9 +96,12 @@ def encoder_config(name: str) -> tuple[Any, str]:
 def first_position(name: str) -> int:
     """The number of an encoder's first position, from a model without weights."""
     import torch
-    from transformers import AutoModel
 
+    from unirex.models.encoders import load_problem, new_encoder
     from unirex.models.task import position_offset
 
-    with torch.device("meta"):
-        return position_offset(AutoModel.from_config(encoder_config(name)[0]))
+    try:
+        with torch.device("meta"):
+            return position_offset(new_encoder(encoder_config(name)[0], pooler=False))
+    except Exception as error:  # whatever a configuration leads to that no encoder of transformers has
+        raise UserError(f"encoder '{name}' could not be built: {load_problem(error)}") from error

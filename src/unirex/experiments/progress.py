@@ -45,16 +45,19 @@ class StudyProgress(Progress):
         self.workers, self.work, self.paces = workers, work or {}, dict(paces or {})
         self.pending = {cell.key: cell for cell in cells if cell.key not in done}
         self.running: dict[str, float] = {}  # key → when it began
+        self.waited: set[str] = set()  # keys of cells that other processes make
         self._spent = dict.fromkeys(DOING, (0.0, 0.0))  # seconds and work of what was finished here
 
     def started(self, cell: Cell) -> None:
-        """A cell begins."""
+        """A cell begins; one that is waited for is only looked at."""
         self.running[cell.key] = self.clock()
-        self.begin(f"{DOING[cell.work]} {cell.name}")
+        if cell.key not in self.waited:
+            self.begin(f"{DOING[cell.work]} {cell.name}")
 
     def postponed(self, cell: Cell, *, first: bool) -> None:
         """A cell is being made by another process."""
         self.running.pop(cell.key, None)
+        self.waited.add(cell.key)
         if first:
             self.say(f"waiting for {cell.name}, which another process makes")
 

@@ -214,7 +214,9 @@ def with_positive_last(source: EvaluationSource, saved: Mapping[str, Any]) -> Ev
     if positive is None:
         return source
     others = [label for label in saved["labels"] if label != positive]
-    return replace(source, saved={**saved, "labels": [*others, positive]})
+    return replace(
+        source, saved={**saved, "labels": [*others, positive], "confusion": None}
+    )  # of another order
 
 
 def positive_label(saved: Mapping[str, Any]) -> Any:

@@ -7,6 +7,7 @@ neither the number of workers nor an interruption changes it. No point of a spac
 from __future__ import annotations
 
 import json
+import os
 import random
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -282,9 +283,9 @@ def _mend(path: Path) -> None:
     """Undo what a process left that died while it wrote to the journal; this one holds the folder."""
     Path(f"{path}.lock").unlink(missing_ok=True)
     content = path.read_bytes() if path.exists() else b""
-    whole = content[: content.rfind(b"\n") + 1]
-    if whole != content:
-        path.write_bytes(whole)
+    whole = content.rfind(b"\n") + 1
+    if whole < len(content):
+        os.truncate(path, whole)
 
 
 @contextmanager

@@ -43,6 +43,22 @@ def load_study(folder: Path) -> Study:
         raise UserError(f"{folder / FILE}: damaged ({one_line(error)}).") from error
 
 
+def would_replace(study: Study, folder: Path) -> bool:
+    """Whether a study in this folder would lose measurements of its own to another one that is run there.
+
+    What is compared are cells, not words: paths, the order of rows and the parts of the report may differ.
+    """
+    try:
+        there = load_study(folder)
+    except UserError:  # none, or damaged: nothing is lost
+        return False
+    try:
+        measured = {number.cell.key for number in there.measured}
+    except UserError:  # its data are not where they were
+        return True
+    return not measured <= {number.cell.key for number in study.measured}
+
+
 def with_encoders_of(place: Path, definition: Definition) -> Definition:
     """The definition with the encoders that it names in a working folder."""
 

@@ -193,27 +193,17 @@ class Study:
         if there != self.definition.name:
             raise UserError(f"{folder}: holds a study of {there}; choose another --out.")
 
-    def is_in(self, folder: Path) -> bool:
-        """Whether the folder holds this very study: the same rows, settings, data and seeds."""
-        try:
-            there = json.loads((folder / FILE).read_text("utf-8"))
-        except (OSError, ValueError):
-            return False
-        return {name: there.get(name) for name in self._content} == json.loads(json.dumps(self._content))
-
-    @property
-    def _content(self) -> dict[str, Any]:
-        return {
+    def save(self, folder: Path) -> None:
+        """Keep in the study's folder what it is; its cells are in the folder `cells` beside."""
+        content = {
             "definition": asdict(self.definition),
             "data": [asdict(data) for data in self.data],
             "on": [asdict(data) for data in self.on],
             "split": self.split,
             "facts": dict(self.facts),
+            "place": str(Path.cwd()),
+            **self.made,
         }
-
-    def save(self, folder: Path) -> None:
-        """Keep in the study's folder what it is; its cells are in the folder `cells` beside."""
-        content = {**self._content, "place": str(Path.cwd()), **self.made}
         self.check_folder(folder)
         folder.mkdir(parents=True, exist_ok=True)
         write_file(folder / FILE, json.dumps(content, indent=1) + "\n")

@@ -98,8 +98,8 @@ def tune(
         begin, ran = time.monotonic(), 0
         while batch := rounds.next(trials):
             if shown:
-                numbers, each = ", ".join(str(trial.number) for trial in batch), time.monotonic() - begin
-                left = f"; about {duration(each / ran * rounds.left(trials))} left" if ran else ""
+                numbers, spent = ", ".join(str(trial.number) for trial in batch), time.monotonic() - begin
+                left = f"; about {duration(spent / ran * rounds.left(trials))} left" if ran else ""
                 say(f"trials {numbers}; {trials} in the end{left}")
             rounds.run(batch, workers=workers, threads=threads, pool=pool, shown=shown)
             ran += len(batch)

@@ -210,13 +210,8 @@ def bootstrap_p_value(drawn: Floats, observed: float, *, slack: float, pairs: in
         return 1.0
     if pairs < FEWEST or float(np.ptp(drawn)) <= slack:
         return float("nan")
-    return _extreme_share(drawn - observed, observed, slack=slack, exact=False)
-
-
-def _extreme_share(drawn: Floats, observed: float, *, slack: float, exact: bool) -> float:
-    """The share of draws at least as far from 0 as the observed value, which counts as a draw itself."""
-    hits = int((np.abs(drawn) >= abs(observed) - slack).sum())
-    return share_of_hits(hits, len(drawn), exact=exact)
+    hits = int((np.abs(drawn - observed) >= abs(observed) - slack).sum())
+    return share_of_hits(hits, len(drawn), exact=False)
 
 
 def share_of_hits(hits: int, draws: int, *, exact: bool) -> float:

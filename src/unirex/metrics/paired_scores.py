@@ -25,7 +25,7 @@ from unirex.metrics.paired import (
 )
 
 Score = Callable[[Floats], ArrayLike]  # totals [D, seeds, K] → a number for each of D draws
-Part = tuple[int, bytes]  # the number of a system, and which examples of it count in a pair
+MaskedSystem = tuple[int, bytes]  # the number of a system, and which of its examples count in a pair
 
 
 def paired_score_tests(
@@ -44,7 +44,7 @@ def paired_score_tests(
 
     Args:
         score: takes sums of terms [D, seeds, K], gives the number in each of D draws, [D]. It must be a mean
-            over seeds.
+            over seeds, of the order of 1: scores that differ by less than 1e-12 are equal.
         systems: for each system the terms that every example adds to the sums in every seed,
             [seeds, N, K]; NaN where it has no output.
         draws: how often outputs are swapped.
@@ -69,102 +69,129 @@ def paired_score_tests(
     p_values = pairs.bootstrap(draws, seed) if kind == "bootstrap" else pairs.swapped(draws, seed)
     columns = zip(pairs.observed, lows, highs, p_values, pairs.known, strict=True)
     return [
-        PairedResult(float(value), float(low), float(high), float(p_value), n) if n else NO_PAIRS
+        NO_PAIRS
+        if np.isnan(value)
+        else PairedResult(float(value), float(low), float(high), float(p_value), n)
         for value, low, high, p_value, n in columns
     ]
 
 
 class _Pairs:
-    """Every two systems of [seeds, N, K] terms: their score in any draw, from sums that all pairs share."""
+    """Every two systems of [seeds, N, K] terms: their score in any draw, from sums that all pairs share.
+
+    A pair counts the examples that both systems have, so a system has one table of terms for each such set
+    of examples; as a rule there is one set, of all.
+    """
 
     def __init__(self, score: Score, systems: Sequence[Floats]) -> None:
         self.score = score
+        self.examples = systems[0].shape[1]
         answered = [~np.isnan(system).any(axis=(0, 2)) for system in systems]
-        self.terms: dict[Part, Floats] = {}
-        self.keys: list[tuple[Part, Part]] = []
-        masks = []  # of the examples that both of a pair have
+        self.systems = [np.where(np.isnan(system), 0.0, system) for system in systems]
+        self.masks: dict[bytes, NDArray[np.bool_]] = {}
+        self.keys: list[tuple[MaskedSystem, MaskedSystem]] = []
         for a, b in combinations(range(len(systems)), 2):
             both = np.asarray(answered[a] & answered[b])
-            masks.append(both)
+            self.masks[both.tobytes()] = both
             self.keys.append(((a, both.tobytes()), (b, both.tobytes())))
-            for key in self.keys[-1]:
-                if key not in self.terms:
-                    self.terms[key] = np.where(both[:, None], systems[key[0]], 0.0)
-        self.both = np.stack(masks, axis=1).astype(np.float64)  # [N, P]
+        self.parts = list(dict.fromkeys(key for pair in self.keys for key in pair))
+        self.both = np.stack([self.masks[key[1]] for key, _ in self.keys], axis=1).astype(
+            np.float64
+        )  # [N, P]
         self.known: list[int] = self.both.sum(axis=0).astype(np.int64).tolist()
-        self.examples = systems[0].shape[1]
-        self.wholes = {key: terms.sum(axis=1)[None] for key, terms in self.terms.items()}  # [1, seeds, K]
-        self.observed = self.drawn(np.ones((1, self.examples)))[0]
+        once = np.ones((1, self.examples))
+        self.totals = self._sums(once)  # [1, seeds, K]
+        self.observed = self.differences(once)[0]
 
-    def drawn(self, times: ArrayLike) -> Floats:
-        """How much higher the first of each pair scores where examples count so often: [D, N] -> [D, P]."""
-        scores = {key: np.asarray(self.score(sums)) for key, sums in self._sums(times).items()}
-        apart = np.stack([scores[a] - scores[b] for a, b in self.keys], axis=1)
-        return np.where(np.asarray(times, dtype=np.float64) @ self.both > 0, apart, np.nan)
+    def differences(self, weights: Floats) -> Floats:
+        """Score differences of all pairs under weights of the examples: [D, N] -> [D, P]."""
+        scores = {key: np.asarray(self.score(sums)) for key, sums in self._sums(weights).items()}
+        found = np.stack([scores[a] - scores[b] for a, b in self.keys], axis=1)
+        return np.where(weights @ self.both > 0, found, np.nan)
 
     def resampled(self, draws: int, seed: int) -> Floats:
-        """`drawn` with the examples drawn again, [draws, P]."""
-        blocks = [self.drawn(times) for times in self._small(resamples(self.examples, draws, seed))]
-        return np.concatenate([np.zeros((0, len(self.keys))), *blocks])
+        """`differences` with the examples drawn again, [draws, P]."""
+        blocks = self._in_small_blocks(resamples(self.examples, draws, seed))
+        return np.concatenate([np.zeros((0, len(self.keys))), *map(self.differences, blocks)])
 
     def bootstrap(self, draws: int, seed: int) -> list[float]:
         """The p-value of each pair, from how its difference varies when the examples are drawn again."""
         p_values = []
-        for number, column in enumerate(self.resampled(draws, seed).T):
-            known, alike = column[~np.isnan(column)], not len(self._moving(number))
-            value, pairs = float(self.observed[number]), self.known[number]
-            p_values.append(bootstrap_p_value(known, value, slack=SLACK, pairs=pairs, alike=alike))
+        for pair, column in enumerate(self.resampled(draws, seed).T):
+            known, alike = column[~np.isnan(column)], not len(self._differing(pair))
+            observed, texts = float(self.observed[pair]), self.known[pair]
+            p_values.append(bootstrap_p_value(known, observed, slack=SLACK, pairs=texts, alike=alike))
         return p_values
 
     def swapped(self, draws: int, seed: int) -> list[float]:
         """The share of swaps that set each pair as far apart as it is; few that matter are enumerated."""
-        moving = [self._moving(number) for number in range(len(self.keys))]
-        exact = [all_fit(len(rows), draws) for rows in moving]
-        hits, thrown = np.zeros(len(self.keys), dtype=np.int64), np.zeros(len(self.keys), dtype=np.int64)
-        for coins in self._small(swaps(self.examples, draws, seed)) if not all(exact) else ():
+        differing = [self._differing(pair) for pair in range(len(self.keys))]
+        exact = [all_fit(len(rows), draws) for rows in differing]
+        shares = self._drawn([pair for pair, few in enumerate(exact) if not few], draws, seed)
+        for pair in (pair for pair, few in enumerate(exact) if few):
+            shares[pair] = self._enumerated(pair, differing[pair], draws)
+        return [shares[pair] for pair in range(len(self.keys))]
+
+    def _enumerated(self, pair: int, rows: Ints, draws: int) -> float:
+        """The share of hits among all swaps of the examples that differ."""
+        hits = made = 0
+        sides = [self._terms(key)[:, rows] for key in self.keys[pair]]
+        for coins in self._in_small_blocks(swaps(len(rows), draws, seed=0)):
+            hits += self._hits(pair, *(_weighted_sum(coins, side) for side in sides))
+            made += len(coins)
+        return share_of_hits(hits, made, exact=True)
+
+    def _drawn(self, pairs: Sequence[int], draws: int, seed: int) -> dict[int, float]:
+        """The share of hits of each of these pairs among random swaps, which they share."""
+        hits, made = dict.fromkeys(pairs, 0), 0
+        for coins in self._in_small_blocks(swaps(self.examples, draws, seed)) if hits else ():
             sums = self._sums(coins)
-            for number in (number for number, few in enumerate(exact) if not few):
-                hits[number] += self._hits(number, *(sums[key] for key in self.keys[number]))
-                thrown[number] += len(coins)
-        for number in (number for number, few in enumerate(exact) if few):
-            sides = [self.terms[key][:, moving[number]] for key in self.keys[number]]
-            for coins in swaps(len(moving[number]), draws, seed):
-                hits[number] += self._hits(number, *(_sum(coins, side) for side in sides))
-                thrown[number] += len(coins)
-        return [
-            share_of_hits(int(n), int(of), exact=few) for n, of, few in zip(hits, thrown, exact, strict=True)
-        ]
+            for pair in hits:
+                hits[pair] += self._hits(pair, *(sums[key] for key in self.keys[pair]))
+            made += len(coins)
+        return {pair: share_of_hits(n, made, exact=False) for pair, n in hits.items()}
 
-    def _hits(self, number: int, ours: Floats, theirs: Floats) -> int:
-        """In how many draws the two are as far apart as they are, given the sums of what is swapped."""
-        wholes = _same_seeds(*(self.wholes[key] for key in self.keys[number]))
+    def _hits(self, pair: int, ours: Floats, theirs: Floats) -> int:
+        """In how many draws the two are as far apart as observed, given the sums of what is swapped."""
+        totals = _same_seeds(*(self.totals[key] for key in self.keys[pair]))
         ours, theirs = _same_seeds(ours, theirs)
-        apart = np.asarray(self.score(wholes[0] - ours + theirs)) - self.score(wholes[1] - theirs + ours)
-        return int((np.abs(apart) >= abs(self.observed[number]) - SLACK).sum())
+        found = np.asarray(self.score(totals[0] - ours + theirs)) - self.score(totals[1] - theirs + ours)
+        return int((np.abs(found) >= abs(self.observed[pair]) - SLACK).sum())
 
-    def _moving(self, number: int) -> Ints:
+    def _differing(self, pair: int) -> Ints:
         """The examples whose outputs differ: swapping others changes nothing."""
-        a, b = _same_seeds(*(self.terms[key][None] for key in self.keys[number]))
+        a, b = _same_seeds(*(self._terms(key)[None] for key in self.keys[pair]))
         return np.flatnonzero((a != b).any(axis=(0, 1, 3)))
 
-    def _small(self, blocks: Iterable[NDArray[Any]]) -> Iterator[NDArray[Any]]:
-        """Blocks of draws [D, N] cut so that the sums of all systems stay as small as the draws may be."""
-        width = max(1, sum(terms[:, 0].size if self.examples else 1 for terms in self.terms.values()))
+    def _in_small_blocks(self, blocks: Iterable[NDArray[Any]]) -> Iterator[Floats]:
+        """Draws [D, N] in blocks so small that the sums of all systems stay below `BLOCK_CELLS` numbers."""
+        sizes = (self.systems[number].shape for number, _ in self.parts)
+        width = max(1, sum(seeds * terms for seeds, _, terms in sizes))
         for block in blocks:
-            yield from np.array_split(block, -(-len(block) * width // BLOCK_CELLS) or 1)
+            for part in np.array_split(block, -(-len(block) * width // BLOCK_CELLS) or 1):
+                yield part.astype(np.float64)
 
-    def _sums(self, times: ArrayLike) -> dict[Part, Floats]:
-        """The sums of the terms of every system where examples count so often: [D, seeds, K] each."""
-        return {key: _sum(times, terms) for key, terms in self.terms.items()}
+    def _sums(self, weights: Floats) -> dict[MaskedSystem, Floats]:
+        """The sums of the terms of every system under weights of the examples: [D, seeds, K] each."""
+        return {key: _weighted_sum(weights, self._terms(key)) for key in self.parts}
+
+    def _terms(self, key: MaskedSystem) -> Floats:
+        """The terms [seeds, N, K] of a system, 0 for examples that do not count; not kept, to save memory."""
+        number, mask = key
+        system = self.systems[number]
+        return system if self.masks[mask].all() else np.where(self.masks[mask][:, None], system, 0.0)
 
 
-def _sum(times: ArrayLike, terms: Floats) -> Floats:
-    """[D, N] times, [seeds, N, K] terms -> [D, seeds, K]."""
-    return np.tensordot(np.asarray(times, dtype=np.float64), terms, axes=(1, 1))
+def _weighted_sum(weights: Floats, terms: Floats) -> Floats:
+    """[D, N] weights, [seeds, N, K] terms -> [D, seeds, K]."""
+    return np.stack([weights @ of_seed for of_seed in terms], axis=1)
 
 
 def _same_seeds(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """Both [D, seeds, …] with as many seeds: repeating all of them leaves their mean as it is."""
+    """Both [D, seeds, …] with as many seeds: repeating all of them leaves their mean as it is.
+
+    A swap exchanges what an example adds in all seeds of the two at once, so that the test stays exact.
+    """
     seeds = lcm(a.shape[1], b.shape[1])
     again = [np.concatenate([x] * (seeds // x.shape[1]), axis=1) for x in (a, b)]
     return again[0], again[1]
