@@ -39,12 +39,12 @@ class MarkedExample:
 def marked_examples(results: StudyResults, trained_on: str, measured_on: str) -> list[MarkedExample]:
     """The chosen examples, or the first with gold rationales; of several seeds, the first."""
     chosen, found = list(map(str, results.definition.texts)), {}
-    for number in results.finished:
-        if (number.trained_on, number.measured_on) != (trained_on, measured_on):
+    for measurement in results.finished:
+        if (measurement.trained_on, measurement.measured_on) != (trained_on, measured_on):
             continue
-        if number.variant.name not in found:
-            records = read_records(find_records(results.place(number)))
-            found[number.variant.name] = {record.id: record for record in records}
+        if measurement.variant.name not in found:
+            records = read_records(find_records(results.place(measurement)))
+            found[measurement.variant.name] = {record.id: record for record in records}
     first, *others = found.values()
     shared = [record for record in first.values() if all(record.id in records for records in others)]
     marked = [record.id for record in shared if _gold(record)]

@@ -42,7 +42,9 @@ def composite(results: Results, comparison: Comparison, trained_on: str, measure
     if not comparison.gains:
         return None
     values = {name: [gain.cnrg] for name, gain in comparison.gains.items()}
-    taught = {number.variant.name for number in results.finished if _learns_marks(number.trained[-1])}
+    taught = {
+        measurement.variant.name for measurement in results.finished if _learns_marks(measurement.trained[-1])
+    }
     panels = {
         "without gold rationales": {name: bar for name, bar in values.items() if name not in taught},
         "with gold rationales": {name: bar for name, bar in values.items() if name in taught},
@@ -106,14 +108,17 @@ def auprc_lines(results: Results, comparison: Comparison, trained_on: str, measu
     setting, key, of_gold = results.varied[0], "auprc", results.varied[0] == GOLD
     by_row: dict[str, dict[str, tuple[str, list[float]]]] = {}
     places: dict[str, Any] = {}
-    for number in results.finished:
-        value = results.saved(number)["metrics"].get(key)
-        if (number.trained_on, number.measured_on) == (trained_on, measured_on) and value is not None:
-            point = {name: at for name, at in number.variant.point.items() if name != setting}
-            points = by_row.setdefault(replace(number.variant, point=point).name, {})
-            at = str(number.variant.point.get(setting, CONSTANT))
-            places.setdefault(at, number.variant.point.get(setting))
-            name, values = points.setdefault(at, (number.variant.name, []))
+    for measurement in results.finished:
+        value = results.saved(measurement)["metrics"].get(key)
+        if (measurement.trained_on, measurement.measured_on) == (
+            trained_on,
+            measured_on,
+        ) and value is not None:
+            point = {name: at for name, at in measurement.variant.point.items() if name != setting}
+            points = by_row.setdefault(replace(measurement.variant, point=point).name, {})
+            at = str(measurement.variant.point.get(setting, CONSTANT))
+            places.setdefault(at, measurement.variant.point.get(setting))
+            name, values = points.setdefault(at, (measurement.variant.name, []))
             values.append(metric(key).scale * value)
     several = any(len(values) > 1 for points in by_row.values() for _, values in points.values())
     of_texts = {} if several else {method.name: estimate(method, key) for method in comparison.methods}
@@ -160,7 +165,10 @@ def cost(results: Results, comparison: Comparison, trained_on: str, measured_on:
 
 
 def _cost(results: Results, comparison: Comparison, keys: Sequence[str]) -> Any:
-    rows = {number.variant.name: replace(number.variant, point={}).name for number in results.finished}
+    rows = {
+        measurement.variant.name: replace(measurement.variant, point={}).name
+        for measurement in results.finished
+    }
     figure, axes = canvas(len(keys), across=2, height=4.0)
     for axis, key in zip(axes, keys, strict=True):
         groups: dict[str, list[tuple[float, float]]] = {}

@@ -72,9 +72,9 @@ class Pack:
     measurements: Sequence[Packed]
 
 
-def slot(number: Measured) -> tuple[str, int, str, str]:
-    """Which number of the table a measurement is."""
-    return number.variant.name, number.seed, number.trained_on, number.measured_on
+def slot(measurement: Measured) -> tuple[str, int, str, str]:
+    """Which place of the table a measurement has."""
+    return measurement.variant.name, measurement.seed, measurement.trained_on, measurement.measured_on
 
 
 def write_pack(results: StudyResults, path: Path) -> int:
@@ -92,7 +92,7 @@ def _packed(results: StudyResults) -> bytes:
     if not results.finished:
         raise UserError(f"{results.folder}: no measurement is finished, so there is nothing to pack.")
     files: dict[str, bytes] = {}
-    measurements = [_add(results, number, files) for number in results.finished]
+    measurements = [_add(results, measurement, files) for measurement in results.finished]
     definition = asdict(results.definition)
     definition |= {"texts": (), "scales": {}}  # ids are of texts; the settings are those of the scale
     about = {
@@ -100,35 +100,35 @@ def _packed(results: StudyResults) -> bytes:
         "definition": without_folders(definition),
         "scale": results.scale,
         "made": results.made,
-        "planned": [slot(number) for number in results.study.measured],
+        "planned": [slot(measurement) for measurement in results.study.measured],
         "measurements": without_folders(measurements),
         "sums": {name: hashlib.sha256(content).hexdigest() for name, content in files.items()},
     }
     return _zipped({ABOUT: json.dumps(about, indent=1).encode(), **files})
 
 
-def _add(results: StudyResults, number: Measured, files: dict[str, bytes]) -> dict[str, Any]:
+def _add(results: StudyResults, measurement: Measured, files: dict[str, bytes]) -> dict[str, Any]:
     """Put the files of a measurement among those of the pack; what the pack says of it."""
-    key, trained = number.cell.key, number.trained[-1]
-    evaluation = read_evaluation(find_source(results.evaluation(number)))
+    key, trained = measurement.cell.key, measurement.trained[-1]
+    evaluation = read_evaluation(find_source(results.evaluation(measurement)))
     keys = [key for key in evaluation.columns.names if _is_kept(key)]
     examples, values = value_table(evaluation, keys).written()
     shared = f"examples/{hashlib.sha256(examples).hexdigest()[:16]}.parquet"
-    saved = json.dumps(without_folders(results.saved(number))).encode()
+    saved = json.dumps(without_folders(results.saved(measurement))).encode()
     files |= {shared: examples, f"values/{key}.parquet": values, f"metrics/{key}.json": saved}
     return {
-        "row": number.variant.row.name,
-        "point": dict(number.variant.point),
-        "preset": number.variant.preset,
-        "seed": number.seed,
-        "trained_on": number.trained_on,
-        "measured_on": number.measured_on,
+        "row": measurement.variant.row.name,
+        "point": dict(measurement.variant.point),
+        "preset": measurement.variant.preset,
+        "seed": measurement.seed,
+        "trained_on": measurement.trained_on,
+        "measured_on": measurement.measured_on,
         "cell": key,
         "method": trained.content["method"],
         "config": trained.content["config"],
-        "options": number.cell.content["options"],
-        "split": number.cell.content["split"],
-        "seconds": {cell.work: cell.result(results.store)["seconds"] for cell in (trained, number.cell)},
+        "options": measurement.cell.content["options"],
+        "split": measurement.cell.content["split"],
+        "seconds": {cell.work: cell.result(results.store)["seconds"] for cell in (trained, measurement.cell)},
         "examples": shared,
     }
 

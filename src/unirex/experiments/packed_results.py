@@ -49,7 +49,9 @@ class PackedResults(Results):
         """The measurements, in the order of rows and seeds."""
         rows = [row.name for row in self.definition.rows]
         found = [packed.measured for packed in self._found.values()]
-        return sorted(found, key=lambda number: (rows.index(number.variant.row.name), number.seed))
+        return sorted(
+            found, key=lambda measurement: (rows.index(measurement.variant.row.name), measurement.seed)
+        )
 
     @property
     def made(self) -> list[Mapping[str, Any]]:
@@ -63,13 +65,13 @@ class PackedResults(Results):
             name for name, *_ in dict.fromkeys(tuple(part) for pack in self.packs for part in pack.planned)
         ]
 
-    def evaluation(self, number: Measured) -> EvaluationSource:
+    def evaluation(self, measurement: Measured) -> EvaluationSource:
         """A measurement, to be compared."""
-        return with_positive_last(self._found[slot(number)].source, self.saved(number))
+        return with_positive_last(self._found[slot(measurement)].source, self.saved(measurement))
 
-    def saved(self, number: Measured) -> dict[str, Any]:
+    def saved(self, measurement: Measured) -> dict[str, Any]:
         """Its `metrics.json`."""
-        return with_interval(dict(self._found[slot(number)].saved))
+        return with_interval(dict(self._found[slot(measurement)].saved))
 
 
 def _borrowed(pack: Pack, own: Sequence[Pack]) -> Pack:
@@ -98,14 +100,14 @@ def _borrowed(pack: Pack, own: Sequence[Pack]) -> Pack:
     return replace(pack, definition=own[0].definition, planned=[], measurements=taken)
 
 
-def _same_reading(number: Measured, theirs: Definition, variant: Variant, ours: Definition) -> bool:
+def _same_reading(measurement: Measured, theirs: Definition, variant: Variant, ours: Definition) -> bool:
     """Whether two experiments read a dataset alike: by one preset, its labels standing for the same."""
 
     def labels(definition: Definition) -> Any:
         tables = {Path(source).stem: table for source, table in definition.measured_on.items()}
-        return (tables.get(number.measured_on) or {}).get("labels")
+        return (tables.get(measurement.measured_on) or {}).get("labels")
 
-    return number.variant.preset == variant.preset and labels(theirs) == labels(ours)
+    return measurement.variant.preset == variant.preset and labels(theirs) == labels(ours)
 
 
 def _as_variant(packed: Packed, variant: Variant, definition: Definition) -> Packed | None:
@@ -113,10 +115,10 @@ def _as_variant(packed: Packed, variant: Variant, definition: Definition) -> Pac
 
     It may have been measured under more ways of removing tokens, which are left out then.
     """
-    number, cell, method = packed.measured, packed.measured.cell, variant.row.method
-    if number.trained[-1].content["method"] != method:
+    measurement, cell, method = packed.measured, packed.measured.cell, variant.row.method
+    if measurement.trained[-1].content["method"] != method:
         return None
-    config = replace(config_of(definition, variant, number.trained_on), seed=number.seed)
+    config = replace(config_of(definition, variant, measurement.trained_on), seed=measurement.seed)
     options = measuring_options(definition, variant, config)
     beside = options.get("beside")
     if beside is not None and set(beside) <= _removals(packed):
@@ -125,9 +127,9 @@ def _as_variant(packed: Packed, variant: Variant, definition: Definition) -> Pac
         )
         packed = _without_removals(packed, _removals(packed) - set(beside))
     settings = without_folders(plain(trained_config(method, config)))
-    trained = replace(number.trained[-1], content={"method": method, "config": settings})
+    trained = replace(measurement.trained[-1], content={"method": method, "config": settings})
     wanted = replace(cell, content={**cell.content, "options": options})
-    measured = replace(number, variant=variant, cell=cell)
+    measured = replace(measurement, variant=variant, cell=cell)
     different = _differing(measured, replace(measured, trained=(trained,), cell=wanted))
     return None if different else replace(packed, measured=measured)
 
@@ -186,9 +188,9 @@ def _by_slot(packs: Sequence[Pack]) -> dict[tuple[str, int, str, str], Packed]:
 def _differing(first: Measured, other: Measured) -> str | None:
     """The first setting that differs, but for seeds."""
     ours, theirs = (
-        flat(number.trained[-1].content["config"])
-        | flat({"measure": number.cell.content["options"], "split": number.cell.content["split"]})
-        for number in (first, other)
+        flat(measurement.trained[-1].content["config"])
+        | flat({"measure": measurement.cell.content["options"], "split": measurement.cell.content["split"]})
+        for measurement in (first, other)
     )
     names = dict.fromkeys([*ours, *theirs])
     return next((name for name in names if name not in SEEDS and ours.get(name) != theirs.get(name)), None)

@@ -129,7 +129,7 @@ def table(results: Results, comparison: Comparison, trained_on: str, measured_on
     keys = _columns(results, comparison, measured_on)
     printed = {key for row in paper.values() for key in row.metrics}
     heads = [Head("", "method")]
-    groups = {number.variant.name: number.variant.row.group for number in results.finished}
+    groups = {measurement.variant.name: measurement.variant.row.group for measurement in results.finished}
     if any(groups.values()):
         heads.append(Head("Part", "group"))
     if any(method.seeds > 1 for method in comparison.methods):

@@ -61,7 +61,7 @@ class Results(ABC):
     @property
     def missing(self) -> list[str]:
         """The names of rows of which a measurement is not done."""
-        left = Counter(self.planned) - Counter(number.variant.name for number in self.finished)
+        left = Counter(self.planned) - Counter(measurement.variant.name for measurement in self.finished)
         return list(left)
 
     @property
@@ -70,11 +70,11 @@ class Results(ABC):
         return ()
 
     @abstractmethod
-    def evaluation(self, number: Measured) -> EvaluationInput:
+    def evaluation(self, measurement: Measured) -> EvaluationInput:
         """A finished measurement, to be compared."""
 
     @abstractmethod
-    def saved(self, number: Measured) -> dict[str, Any]:
+    def saved(self, measurement: Measured) -> dict[str, Any]:
         """The `metrics.json` of a finished measurement."""
 
     def paper(self, trained_on: str, measured_on: str) -> dict[str, published.Published]:
@@ -85,32 +85,34 @@ class Results(ABC):
     @property
     def without_preset(self) -> dict[str, str]:
         """The name that each row has without its preset."""
-        found = [number.variant for number in self.finished]
+        found = [measurement.variant for measurement in self.finished]
         return {variant.name: replace(variant, preset=DEFAULT_PRESET).name for variant in found}
 
     @property
     def varied(self) -> list[str]:
         """The settings that vary, by dotted name."""
-        return list(dict.fromkeys(name for number in self.finished for name in number.variant.point))
+        return list(
+            dict.fromkeys(name for measurement in self.finished for name in measurement.variant.point)
+        )
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """One row for every finished cell, metric and seed."""
-        for number in self.finished:
-            saved, row = self.saved(number), number.variant.row
+        for measurement in self.finished:
+            saved, row = self.saved(measurement), measurement.variant.row
             about = {
                 "experiment": self.definition.name,
                 "row": row.name,
                 "group": row.group,
-                "preset": number.variant.preset,
-                "trained_on": number.trained_on,
-                "measured_on": number.measured_on,
-                "seed": number.seed,
-                **{name: number.variant.point.get(name) for name in self.varied},
+                "preset": measurement.variant.preset,
+                "trained_on": measurement.trained_on,
+                "measured_on": measurement.measured_on,
+                "seed": measurement.seed,
+                **{name: measurement.variant.point.get(name) for name in self.varied},
             }
             for metric, value in saved["metrics"].items():
                 low, high = saved["intervals"].get(metric, (None, None))
                 numbers = {"value": value, "low": low, "high": high, "texts": saved["texts"]}
-                yield {**about, "metric": metric, **numbers, "cell": number.cell.key}
+                yield {**about, "metric": metric, **numbers, "cell": measurement.cell.key}
 
     def save(self, folder: Path) -> list[Path]:
         """Write `results.csv` and `results.parquet`."""
@@ -130,14 +132,16 @@ class Results(ABC):
 
     def datasets(self) -> list[tuple[str, str]]:
         """The pairs of what was trained and measured on, of which something is finished."""
-        return list(dict.fromkeys((number.trained_on, number.measured_on) for number in self.finished))
+        return list(
+            dict.fromkeys((measurement.trained_on, measurement.measured_on) for measurement in self.finished)
+        )
 
     def comparison(self, trained_on: str, measured_on: str) -> Comparison:
         """The rows on one dataset, their seeds together."""
         groups: dict[str, list[EvaluationInput]] = {}
-        for number in self.finished:
-            if (number.trained_on, number.measured_on) == (trained_on, measured_on):
-                groups.setdefault(number.variant.name, []).append(self.evaluation(number))
+        for measurement in self.finished:
+            if (measurement.trained_on, measurement.measured_on) == (trained_on, measured_on):
+                groups.setdefault(measurement.variant.name, []).append(self.evaluation(measurement))
         one_reading = len(self.definition.presets) == 1  # a preset may read texts in lower case
         return compare(groups, same_texts=one_reading)
 
@@ -154,12 +158,14 @@ class StudyResults(Results):
     @cached_property
     def finished(self) -> list[Measured]:
         """The measurements that are done."""
-        return [number for number in self.study.measured if number.cell.state(self.store) == "done"]
+        return [
+            measurement for measurement in self.study.measured if measurement.cell.state(self.store) == "done"
+        ]
 
     @property
     def made(self) -> list[Mapping[str, Any]]:
         """What cells were made with; of cells of versions that did not keep it, what the study ran with."""
-        used = [cell for number in self.finished for cell in (*number.trained, number.cell)]
+        used = [cell for measurement in self.finished for cell in (*measurement.trained, measurement.cell)]
         left = [cell.result(self.store) for cell in used if cell.state(self.store) == "done"]
         return distinct(
             [{key: found.get(key, made) for key, made in self.study.made.items()} for found in left]
@@ -168,7 +174,7 @@ class StudyResults(Results):
     @property
     def planned(self) -> list[str]:
         """The names of all measurements."""
-        return [number.variant.name for number in self.study.measured]
+        return [measurement.variant.name for measurement in self.study.measured]
 
     @property
     def failures(self) -> list[str]:
@@ -176,27 +182,27 @@ class StudyResults(Results):
         failed = [cell for cell in self.study.cells if cell.state(self.store) == "failed"]
         return [f"{cell.work} {cell.name}: {cell.failure(self.store)}" for cell in failed]
 
-    def place(self, number: Measured) -> Path:
+    def place(self, measurement: Measured) -> Path:
         """The folder of a finished measurement."""
-        return self.store / number.cell.result(self.store)["place"]
+        return self.store / measurement.cell.result(self.store)["place"]
 
-    def evaluation(self, number: Measured) -> EvaluationSource:
+    def evaluation(self, measurement: Measured) -> EvaluationSource:
         """A finished measurement, to be compared."""
-        return with_positive_last(find_source(self.place(number)), self.saved(number))
+        return with_positive_last(find_source(self.place(measurement)), self.saved(measurement))
 
-    def saved(self, number: Measured) -> dict[str, Any]:
+    def saved(self, measurement: Measured) -> dict[str, Any]:
         """Its `metrics.json`."""
-        saved = json.loads((self.place(number) / "metrics.json").read_text("utf-8"))
-        positive = saved["positive"] = self._positive_label(number)
+        saved = json.loads((self.place(measurement) / "metrics.json").read_text("utf-8"))
+        positive = saved["positive"] = self._positive_label(measurement)
         for row in saved["classes"]:
             if row["label"] == positive:  # it stands for the label that the dataset is about
                 saved["metrics"][POSITIVE] = row["f1"]
                 saved["intervals"][POSITIVE] = _interval_of_f1(saved, positive)
         return saved
 
-    def _positive_label(self, number: Measured) -> Any:
+    def _positive_label(self, measurement: Measured) -> Any:
         """What stands for the last label of the dataset that was measured on, if labels were renamed."""
-        data = next((data for data in self.study.on if data.name == number.measured_on), None)
+        data = next((data for data in self.study.on if data.name == measurement.measured_on), None)
         return None if data is None else dict(data.labels).get(str(data.load().info.labels[-1]))
 
 

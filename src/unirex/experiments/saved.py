@@ -53,10 +53,10 @@ def would_replace(study: Study, folder: Path) -> bool:
     except UserError:  # none, or damaged: nothing is lost
         return False
     try:
-        measured = {number.cell.key for number in there.measured}
+        measured = {measurement.cell.key for measurement in there.measured}
     except UserError:  # its data are not where they were
         return True
-    return not measured <= {number.cell.key for number in study.measured}
+    return not measured <= {measurement.cell.key for measurement in study.measured}
 
 
 def with_encoders_of(place: Path, definition: Definition) -> Definition:

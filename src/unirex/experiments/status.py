@@ -37,19 +37,27 @@ def status(results: StudyResults) -> tuple[str, bool]:
 def _table(results: StudyResults) -> Grid:
     """A line for every row and dataset: how many measurements are where, and the means of those done."""
     lines: dict[tuple[str, str], list[Measured]] = {}
-    several = len({(number.trained_on, number.measured_on) for number in results.study.measured}) > 1
-    for number in results.study.measured:
-        lines.setdefault((number.variant.name, _place(number) if several else ""), []).append(number)
-    saved = {number.cell.key: results.saved(number) for number in results.finished}
+    several = (
+        len({(measurement.trained_on, measurement.measured_on) for measurement in results.study.measured}) > 1
+    )
+    for measurement in results.study.measured:
+        lines.setdefault((measurement.variant.name, _place(measurement) if several else ""), []).append(
+            measurement
+        )
+    saved = {measurement.cell.key: results.saved(measurement) for measurement in results.finished}
     found = [metrics["metrics"] for metrics in saved.values()]
     leading = next((str(metrics["leading"]) for metrics in saved.values() if metrics["leading"]), "accuracy")
     keys = [key for key in (leading, *SHOWN) if any(key in metrics for metrics in found)]
     body = []
-    for (name, place), numbers in lines.items():
-        states = Counter(_state(number, results.store) for number in numbers)
+    for (name, place), measurements in lines.items():
+        states = Counter(_state(measurement, results.store) for measurement in measurements)
         row = [TableCell(name), *([TableCell(place)] if several else [])]
         row += [TableCell(str(states[state] or "")) for state in STATES]
-        done = [saved[number.cell.key]["metrics"] for number in numbers if number.cell.key in saved]
+        done = [
+            saved[measurement.cell.key]["metrics"]
+            for measurement in measurements
+            if measurement.cell.key in saved
+        ]
         for key in keys:
             values = [metrics[key] for metrics in done if metrics.get(key) is not None]
             row.append(mean_cell(key, values) if values else TableCell(""))
@@ -58,17 +66,17 @@ def _table(results: StudyResults) -> Grid:
     return Grid([*heads, *(metric_head(key) for key in keys)], body)
 
 
-def _state(number: Measured, store: Path) -> str:
+def _state(measurement: Measured, store: Path) -> str:
     """Of a measurement; one whose training runs or failed is counted there."""
-    state = number.cell.state(store)
+    state = measurement.cell.state(store)
     if state != "waiting":
         return state
-    before = {cell.state(store) for cell in number.trained}
+    before = {cell.state(store) for cell in measurement.trained}
     return next((state for state in ("failed", "running") if state in before), "waiting")
 
 
-def _place(number: Measured) -> str:
-    on, of = number.trained_on, number.measured_on
+def _place(measurement: Measured) -> str:
+    on, of = measurement.trained_on, measurement.measured_on
     return on if on == of else f"{on} → {of}"
 
 

@@ -30,7 +30,7 @@ STORE = "cells"  # folder beside those of studies, which share what is in it
 
 @dataclass(frozen=True)
 class Measured:
-    """A number of the table: a row with a seed, trained on one dataset and measured on one."""
+    """A measurement of the table: a row with a seed, trained on one dataset and measured on one."""
 
     variant: Variant
     seed: int
@@ -62,7 +62,7 @@ class Study:
 
     @cached_property
     def measured(self) -> list[Measured]:
-        """Every number of the table, in the order of its rows."""
+        """Every measurement of the table, in the order of its rows."""
         self._check_readings()
         self._check_texts()
         self._check_labels()
@@ -79,9 +79,11 @@ class Study:
         if not any(is_choice(name) for name in self.definition.presets):
             return list(found)
         definition = replace(self.definition, presets=(DEFAULT_PRESET,))
-        usual = {number.cell.key for number in replace(self, definition=definition).measured}
+        usual = {measurement.cell.key for measurement in replace(self, definition=definition).measured}
         kept = [
-            number for number in found if not is_choice(number.variant.preset) or number.cell.key not in usual
+            measurement
+            for measurement in found
+            if not is_choice(measurement.variant.preset) or measurement.cell.key not in usual
         ]
         if not kept:
             raise UserError(f"--preset {' '.join(self.definition.presets)}: changes nothing in these rows.")
@@ -146,8 +148,8 @@ class Study:
     def cells(self) -> list[Cell]:
         """All cells, each once, after those whose results it uses."""
         found: dict[str, Cell] = {}
-        for number in self.measured:
-            for cell in (*number.trained, number.cell):
+        for measurement in self.measured:
+            for cell in (*measurement.trained, measurement.cell):
                 found.setdefault(cell.key, cell)
         return list(found.values())
 
