@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 GOLD = "training.gold_fraction"
 CONSTANT = "\0"  # the place of rows that have the same value at all points
+Points = dict[
+    Any, tuple[str, list[float]]
+]  # at each value of a setting the variant and a value for each seed
 Bars = Mapping[str, Sequence[float]]  # of each row, one value for each series
 Dots = Mapping[str, tuple[Estimate, float]]  # of each row, and as published
 
@@ -105,36 +108,18 @@ def auprc_lines(results: Results, comparison: Comparison, trained_on: str, measu
     """AUPRC over the one setting that varies; bands are over seeds, of a single one over texts."""
     if not results.varied:
         return None
-    setting, key, of_gold = results.varied[0], "auprc", results.varied[0] == GOLD
-    by_row: dict[str, dict[str, tuple[str, list[float]]]] = {}
-    places: dict[str, Any] = {}
-    for measurement in results.finished:
-        value = results.saved(measurement)["metrics"].get(key)
-        if (measurement.trained_on, measurement.measured_on) == (
-            trained_on,
-            measured_on,
-        ) and value is not None:
-            point = {name: at for name, at in measurement.variant.point.items() if name != setting}
-            points = by_row.setdefault(replace(measurement.variant, point=point).name, {})
-            at = str(measurement.variant.point.get(setting, CONSTANT))
-            places.setdefault(at, measurement.variant.point.get(setting))
-            name, values = points.setdefault(at, (measurement.variant.name, []))
-            values.append(metric(key).scale * value)
-    several = any(len(values) > 1 for points in by_row.values() for _, values in points.values())
+    setting, key = results.varied[0], "auprc"
+    found = _by_setting(results, key, setting, trained_on, measured_on)
+    several = any(len(values) > 1 for points in found.values() for _, values in points.values())
     of_texts = {} if several else {method.name: estimate(method, key) for method in comparison.methods}
-    ticks = sorted((at for at in places if at != CONSTANT), key=lambda at: _in_order(places[at]))
-    lines = []
-    for order, (row, points) in enumerate(by_row.items()):
-        numbers: list[Estimate] = []
-        for at in ticks:
-            name, values = points.get(at) or points.get(CONSTANT) or ("", [nan])
-            mean, std = mean_std(values)
-            spread = 0.0 if isnan(std) else std
-            over_seeds = (mean, mean - spread, mean + spread)
-            numbers.append(over_seeds if several else of_texts.get(name, over_seeds))
-        lines.append(Series(row, numbers, order))
+    places = sorted({at for points in found.values() for at in points} - {CONSTANT}, key=_in_order)
+    lines = [
+        Series(row, [_spread(points, at, of_texts) for at in places], order)
+        for order, (row, points) in enumerate(found.items())
+    ]
+    of_gold = setting == GOLD
     across = "training texts with gold, %" if of_gold else setting
-    panel = LinePanel("", across, header(key), ticks, lines)
+    panel = LinePanel("", across, header(key), list(map(str, places)), lines)
     against = "the per cent of training texts that keep their gold rationale" if of_gold else setting
     bands = "one standard deviation over seeds" if several else "95 % intervals over texts, of one seed"
     return Figure(
@@ -143,6 +128,34 @@ def auprc_lines(results: Results, comparison: Comparison, trained_on: str, measu
         f"AUPRC against {against}. Bands: {bands}.",
         lambda: plots.lines([panel], height=4.2),
     )
+
+
+def _by_setting(
+    results: Results, key: str, setting: str, trained_on: str, measured_on: str
+) -> dict[str, Points]:
+    """A metric of every row at every value of a setting, one number for each seed."""
+    found: dict[str, Points] = {}
+    for measurement in results.finished:
+        value, variant = results.saved(measurement)["metrics"].get(key), measurement.variant
+        here = (measurement.trained_on, measurement.measured_on) == (trained_on, measured_on)
+        if here and value is not None:
+            others = {name: at for name, at in variant.point.items() if name != setting}
+            points = found.setdefault(replace(variant, point=others).name, {})
+            at = _hashable(variant.point.get(setting, CONSTANT))
+            points.setdefault(at, (variant.name, []))[1].append(metric(key).scale * value)
+    return found
+
+
+def _spread(points: Points, at: Any, of_texts: Mapping[str, Estimate]) -> Estimate:
+    """A point of a line: its interval over texts if that is given, else mean and deviation over seeds."""
+    name, values = points.get(at) or points.get(CONSTANT) or ("", [nan])
+    mean, std = mean_std(values)
+    spread = 0.0 if isnan(std) else std
+    return of_texts.get(name, (mean, mean - spread, mean + spread))
+
+
+def _hashable(value: Any) -> Any:
+    return str(value) if isinstance(value, list | dict) else value
 
 
 def _in_order(value: Any) -> tuple[bool, float, str]:
