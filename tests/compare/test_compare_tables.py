@@ -6,12 +6,16 @@ import re
 from collections import Counter
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from made import change_saved, file, records, run
 
 from unirex.comparison import compare
 from unirex.comparison.tables import main_table
 from unirex.evaluation.records import Probes
+from unirex.evaluation.tally import INTERVAL_DRAWS
+from unirex.metrics.bootstrap import resamples
+from unirex.metrics.relative_gain import FAITHFULNESS, PERFORMANCE, PLAUSIBILITY, relative_gain
 
 EVIL = "<script>alert(1)</script>_%&"
 PAPER_BUDGETS = (1.0, 5.0, 10.0, 20.0, 50.0)
@@ -113,6 +117,34 @@ def test_relative_gain_is_over_at_least_four_methods_of_which_some_differ(found,
     different = compare(places, draws=99)
     assert different.gains["a"].parts["auprc"] == 1.0 and different.gains["b"].parts["auprc"] == 0.0
     assert 0 <= float(csv_rows(different)[0]["cnrg"]) <= 1
+
+
+def test_cnrg_has_an_interval_that_moves_with_the_scale(tmp_path):
+    """Draw by draw it is the relative gain of the metrics over the texts that were drawn."""
+    places = {
+        "best": file(tmp_path / "a.jsonl", plausible=0.9, faithful=0.6, right=0.95, seed=1),
+        "same": file(tmp_path / "b.jsonl", plausible=0.9, faithful=0.6, right=0.95, seed=1),
+        "middle": file(tmp_path / "c.jsonl", plausible=0.6, faithful=0.4, right=0.9, seed=2),
+        "worst": file(tmp_path / "d.jsonl", plausible=0.1, faithful=0.1, right=0.6, seed=3),
+    }
+    found = compare(places, draws=99)
+    sure = found.gain_intervals
+    keys = [*FAITHFULNESS, *PLAUSIBILITY, *PERFORMANCE]
+    times = next(resamples(found.texts, INTERVAL_DRAWS, 0))[7].astype(float)
+    table = {
+        method.name: {key: np.average(method.values(key)[0], weights=times) for key in keys}
+        for method in found.methods
+    }
+    again = relative_gain(table)
+    for name, gain in found.gains.items():
+        assert sure.drawn[name][7] == pytest.approx(again[name].cnrg)
+        low, high = sure.interval(name)
+        assert low <= gain.cnrg <= high
+    assert sure.best == {"best", "same"} and sure.lead("best", "same") == (0.0, 0.0)
+    assert sure.lead("best", "worst")[0] > 0 > sure.lead("worst", "middle")[1]
+    row = next(row for row in csv_rows(found) if row["method"] == "middle")
+    assert float(row["cnrg_low"]) < float(row["cnrg"]) < float(row["cnrg_high"])
+    assert "Of CNRG the texts are drawn for all methods at once" in found.table("markdown")
 
 
 def test_a_collapsed_predictor_is_warned_of(tmp_path):

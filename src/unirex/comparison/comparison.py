@@ -13,6 +13,7 @@ from unirex.comparison import significance
 from unirex.comparison.evaluations import align, read_evaluation
 from unirex.comparison.examples import GatheredExamples, gather_examples
 from unirex.comparison.figures import figure, figures
+from unirex.comparison.gain_intervals import GainIntervals, gain_intervals
 from unirex.comparison.method import Method, removals
 from unirex.comparison.notes import comparability_notes, paper_notes
 from unirex.comparison.page import comparison_page
@@ -25,7 +26,14 @@ from unirex.errors import UserError, unknown
 from unirex.metrics import performance
 from unirex.metrics.paired import PairedTest
 from unirex.metrics.registry import BY_REMOVAL, HEADLINE, METRICS, PERFORMANCE_SCORES, metric
-from unirex.metrics.relative_gain import FAITHFULNESS, PLAUSIBILITY, Gains, relative_gain, warnings_of
+from unirex.metrics.relative_gain import (
+    FAITHFULNESS,
+    PLAUSIBILITY,
+    Gains,
+    MethodTable,
+    relative_gain,
+    warnings_of,
+)
 from unirex.paper.published import performance_metric
 from unirex.report import notebook
 from unirex.report.notes import constant_answer
@@ -157,24 +165,36 @@ class Comparison:
     @cached_property
     def gains(self) -> dict[str, Gains]:
         """Normalised relative gain of each method among these; empty where it would mislead."""
-        weights = [float(bool(self.measured(keys))) for keys in self._gain_metrics.values()]
-        if len(self.methods) < 2 or not any(weights) or self.no_gains:
+        if len(self.methods) < 2 or not any(self._gain_weights) or self.no_gains:
             return {}
-        means = {
-            method.name: {key: mean for key, (mean, _) in method.metrics.items()} for method in self.methods
-        }
-        gains = relative_gain(
-            means,
-            performance=(self.performance,),
-            weights=weights,
-            gate=self.gate,
-            chance=self.chance,
-            collapsed=self._collapse_reasons,
+        gains = self._gains_of(
+            {method.name: {key: mean for key, (mean, _) in method.metrics.items()} for method in self.methods}
         )
         # A metric that no method has is not reported as missing from each of them.
         return {
             name: replace(gain, missing=tuple(self.measured(gain.missing))) for name, gain in gains.items()
         }
+
+    @cached_property
+    def gain_intervals(self) -> GainIntervals | None:
+        """How sure the CNRG of each method is, over texts; None without gains."""
+        keys = [key for keys in self._gain_metrics.values() for key in keys]
+        return gain_intervals(self.methods, keys, self._gains_of) if self.gains else None
+
+    def _gains_of(self, means: MethodTable) -> dict[str, Gains]:
+        return relative_gain(
+            means,
+            performance=(self.performance,),
+            weights=self._gain_weights,
+            gate=self.gate,
+            chance=self.chance,
+            collapsed=self._collapse_reasons,
+        )
+
+    @property
+    def _gain_weights(self) -> list[float]:
+        """1 for each desideratum that any method has a metric of."""
+        return [float(bool(self.measured(keys))) for keys in self._gain_metrics.values()]
 
     @cached_property
     def no_gains(self) -> str:
@@ -242,7 +262,7 @@ class Comparison:
     def _gain_metrics(self) -> dict[str, tuple[str, ...]]:
         return {"FNRG": FAITHFULNESS, "PNRG": PLAUSIBILITY, "TNRG": (self.performance,)}
 
-    @property
+    @cached_property
     def _collapse_reasons(self) -> dict[str, str]:
         """Of the methods that predict: the one answer they give in every run, or "" if there is none."""
         reasons = {method.name: "" for method in self.methods if method.confusion}
@@ -252,7 +272,7 @@ class Comparison:
                 reasons[method.name] = f"it answers {constant_answer(collapses[0])}"
         return reasons
 
-    @property
+    @cached_property
     def chance(self) -> float | None:
         """The performance of the best single answer to all examples; on accuracy, the most frequent label."""
         counts = Counter(label for label in self.methods[0].gold if label is not None)

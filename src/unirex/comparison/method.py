@@ -15,7 +15,7 @@ from unirex.comparison.significance import whole_set_score
 from unirex.data.example import Label, answer_labels
 from unirex.evaluation.tally import INTERVAL_DRAWS
 from unirex.metrics.arrays import Bools, Floats, Ints
-from unirex.metrics.bootstrap import bootstrap_means, bootstrap_statistic, percentile_interval
+from unirex.metrics.bootstrap import bootstrap_means, percentile_interval, resamples
 from unirex.metrics.calibration import BinRow, Bins
 from unirex.metrics.paired import mean_of_known, mean_std
 from unirex.metrics.performance import class_report_of
@@ -54,20 +54,23 @@ class Method:
         if self.seeds == 1:
             return self.runs[0].intervals.get(key, (nan, nan))
         if key not in self._intervals:
-            self._intervals[key] = self._bootstrap_interval(key)
+            self._intervals[key] = _single_interval(self.resampled(key))
         return self._intervals[key]
 
-    def _bootstrap_interval(self, key: str) -> tuple[float, float]:
-        """Resample the same texts for all seeds; the mean over seeds is what varies."""
+    def resampled(self, key: str) -> Floats:
+        """A metric in draws of the shared texts, with replacement, mean over seeds: [draws].
+
+        The draws are the same for all metrics and methods. NaN in a draw of texts without a value.
+        """
         if key not in WHOLE_SET:
-            return _interval_of_means(self.values(key))
+            return _resampled_mean(self.values(key))
         score, [terms] = whole_set_score(key, [self])
         terms = np.nan_to_num(terms)  # a text without a prediction adds nothing
-        return bootstrap_statistic(
-            lambda times: score(np.tensordot(times.astype(np.float64), terms, axes=(1, 1))),
-            len(self.gold),
-            draws=INTERVAL_DRAWS,
+        sums = (
+            np.tensordot(times.astype(np.float64), terms, axes=(1, 1))
+            for times in resamples(len(self.gold), INTERVAL_DRAWS, seed=0)
         )
+        return np.concatenate([score(part) for part in sums])
 
     @cached_property
     def floor(self) -> dict[str, float]:
@@ -252,11 +255,14 @@ def interval_over(method: Method, key: str, subset: ExampleSubset, *, fewest: in
     """The 95 % interval of `mean_over` a subset [N]; NaN if fewer than `fewest` of its texts have a value."""
     values = method.values(key)[:, subset.mask]
     known = ~np.isnan(values).all(axis=0)
-    return _interval_of_means(values) if known.sum() >= fewest else (nan, nan)
+    return _single_interval(_resampled_mean(values)) if known.sum() >= fewest else (nan, nan)
 
 
-def _interval_of_means(values: Floats) -> tuple[float, float]:
-    """The interval over texts of the mean over seeds, from values [seeds, N]."""
-    means = bootstrap_means(values.T, draws=INTERVAL_DRAWS)  # [draws, seeds]
-    low, high = percentile_interval(mean_of_known(means.T)[:, None])
+def _resampled_mean(values: Floats) -> Floats:
+    """The mean over seeds in draws of the texts, from values [seeds, N]: [draws]."""
+    return mean_of_known(bootstrap_means(values.T, draws=INTERVAL_DRAWS).T)
+
+
+def _single_interval(draws: Floats) -> tuple[float, float]:
+    low, high = percentile_interval(draws[:, None])
     return float(low[0]), float(high[0])

@@ -28,6 +28,10 @@ GAINS = {
     "guarded": "of all three, where collapsed methods get 0 and do not stretch the scale",
 }
 INTERVALS = "Ranges are 95 % intervals over texts (bootstrap)."
+CNRG_INTERVALS = (
+    "Of CNRG the texts are drawn for all methods at once; marked are the highest and all whose distance from "
+    "it has an interval that includes 0 (not corrected)."
+)
 
 
 def main_table(
@@ -104,8 +108,7 @@ def _method_line(comparison: Comparison, method: Method) -> dict[str, Cell]:
     for key in comparison.columns:
         line[key] = metric_cell(method, key, strong=method.name in comparison.best(key))
     if comparison.gains:
-        gains = comparison.gains[method.name]
-        line |= {name: gain_cell(getattr(gains, name)) for name in GAINS}
+        line |= gain_cells(comparison, method.name)
     return line
 
 
@@ -114,7 +117,9 @@ def _paper_line(row: Published, keys: Sequence[str], suffix: str) -> dict[str, C
     return {"method": name, **{key + suffix: paper_cell(row, key) for key in keys}}
 
 
-def table_caption(comparison: Comparison, emphasis: str, *, shows_floor: bool = True) -> str:
+def table_caption(
+    comparison: Comparison, emphasis: str, *, shows_floor: bool = True, shows_gains: bool = True
+) -> str:
     """What the signs of the table mean; `emphasis` is "Bold" or "A star", or both."""
     parts = [f"{comparison.texts} texts.", INTERVALS]
     if max(method.seeds for method in comparison.methods) > 1:
@@ -125,6 +130,8 @@ def table_caption(comparison: Comparison, emphasis: str, *, shows_floor: bool = 
             f"significantly worse (paired {comparison.test} test over texts, 5 %, Holm-corrected for the "
             "pairs of a column)."
         )
+    if shows_gains and comparison.gains:
+        parts.append(CNRG_INTERVALS)
     if shows_floor and any(method.floor for method in comparison.methods):
         parts.append("Random scores: the floor, the same classifier with rationales drawn at random.")
     return " ".join(parts)
@@ -244,6 +251,18 @@ def paper_cell(row: Published | None, key: str, *, quiet: bool = True) -> Cell:
         return Cell(MISSING, quiet=quiet)
     mean, std = row.metrics[key]
     return Cell(_plus_minus(key, mean, std), quiet=quiet, numbers={"": mean, "std": std})
+
+
+def gain_cells(comparison: Comparison, name: str) -> dict[str, Cell]:
+    """The relative gains of a method, CNRG with its interval and marked if the best, or not told from it."""
+    gains, sure = comparison.gains[name], comparison.gain_intervals
+    cells = {kind: gain_cell(getattr(gains, kind)) for kind in GAINS}
+    if sure is not None and not isnan(gains.cnrg):
+        low, high = sure.interval(name)
+        numbers = {**cells["cnrg"].numbers, "low": low, "high": high}
+        under = "" if isnan(low) else f"{number(low)}–{number(high)}"
+        cells["cnrg"] = replace(cells["cnrg"], strong=name in sure.best, under=under, numbers=numbers)
+    return cells
 
 
 def gain_cell(value: float | None) -> Cell:

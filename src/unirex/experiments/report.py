@@ -10,9 +10,12 @@ from typing import Any
 from unirex.comparison import Comparison
 from unirex.comparison.notes import collapse_warnings, footnotes, name_cell
 from unirex.comparison.tables import (
+    CNRG_INTERVALS,
     GAINS,
+    INTERVALS,
     count_cell,
     gain_cell,
+    gain_cells,
     metric_cell,
     metric_head,
     paper_cell,
@@ -145,7 +148,7 @@ def table(results: Results, comparison: Comparison, trained_on: str, measured_on
         line |= {key: metric_cell(method, key, strong=method.name in comparison.best(key)) for key in keys}
         line |= {f"{key}_paper": paper_cell(paper.get(method.name), key) for key in keys}
         body.append([line[head.key] for head in heads])
-    caption = table_caption(comparison, "Bold, or with a star", shows_floor=False)
+    caption = table_caption(comparison, "Bold, or with a star", shows_floor=False, shows_gains=False)
     if printed:
         caption += " Beside ours, as published: mean ± standard deviation over 3 seeds."
     notes = [*comparison.notes, *footnotes(comparison.methods, keys)]
@@ -184,8 +187,8 @@ def gains(results: Results, comparison: Comparison, trained_on: str, measured_on
         if theirs and name != "guarded":
             heads.append(Head("paper", f"{name}_paper", "Relative gain"))
     body = []
-    for method, gain in comparison.gains.items():
-        line = {"method": Cell(method)} | {name: gain_cell(getattr(gain, name)) for name in names}
+    for method in comparison.gains:
+        line = {"method": Cell(method), **gain_cells(comparison, method)}
         for name in names:
             plain = results.without_preset[method]
             value = getattr(theirs[plain], name) if plain in theirs else None
@@ -193,7 +196,7 @@ def gains(results: Results, comparison: Comparison, trained_on: str, measured_on
         body.append([line[head.key] for head in heads])
     caption = (
         "Each metric between the worst and the best row of this table, 0 to 1: FNRG, PNRG, TNRG; CNRG is "
-        "their mean."
+        f"their mean. {INTERVALS} {CNRG_INTERVALS}"
     )
     if theirs:
         caption += " The paper's are recomputed from its printed metrics, among its own 16 rows."
