@@ -24,7 +24,8 @@ from unirex.errors import UserError
 from unirex.experiments import cells as cells_module
 from unirex.experiments import engine
 from unirex.experiments.cells import DONE, MEASURING, OF_SYSTEM, Cell, Data, keep_failure, run_cell
-from unirex.experiments.definition import PARTS, as_definition, experiment_names, read_definition
+from unirex.experiments.definition import PARTS
+from unirex.experiments.definition_file import as_definition, experiment_names, read_definition
 from unirex.experiments.engine import run_cells
 from unirex.experiments.passes import training_passes
 from unirex.experiments.plan import plan

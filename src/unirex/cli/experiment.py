@@ -28,7 +28,7 @@ def _no_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
 
 
 def _list(options: Namespace) -> int:
-    from unirex.experiments.definition import experiment_names, read_definition
+    from unirex.experiments.definition_file import experiment_names, read_definition
 
     for name in experiment_names():
         definition = read_definition(name)
@@ -86,7 +86,7 @@ def _study(options: Namespace) -> Study:
 
 def _is_study(name: str) -> bool:
     """Whether this is the folder of a study; the names of experiments go before folders of that name."""
-    from unirex.experiments.definition import experiment_names
+    from unirex.experiments.definition_file import experiment_names
     from unirex.experiments.study import FILE
 
     return name not in experiment_names() and (Path(name) / FILE).is_file()
@@ -358,7 +358,7 @@ def with_action(arguments: Sequence[str]) -> list[str]:
     >>> with_action(["experiment", "main", "--out", "studies/main"])
     ['experiment', 'run', 'main', '--out', 'studies/main']
     """
-    from unirex.experiments.definition import ENDINGS, experiment_names
+    from unirex.experiments.definition_file import ENDINGS, experiment_names
 
     command, *rest = arguments
     if not rest or rest[0].startswith("-") or rest[0] in ACTIONS:

@@ -16,7 +16,8 @@ from unirex.comparison.sources import EvaluationSource, find_source
 from unirex.errors import UserError, one_line
 from unirex.evaluation.value_table import ValueTable
 from unirex.experiments.cells import Cell
-from unirex.experiments.definition import Definition, Variant, as_definition
+from unirex.experiments.definition import Definition, Variant
+from unirex.experiments.definition_file import as_definition
 from unirex.experiments.results import StudyResults
 from unirex.experiments.study import Measured
 from unirex.files import write_file

@@ -11,7 +11,8 @@ from unirex.comparison.sources import SEEDS, EvaluationSource
 from unirex.config import flat, plain
 from unirex.errors import UserError
 from unirex.experiments.cells import trained_config
-from unirex.experiments.definition import Definition, Variant, experiment_names, read_definition
+from unirex.experiments.definition import Definition, Variant
+from unirex.experiments.definition_file import experiment_names, read_definition
 from unirex.experiments.pack import Pack, Packed, slot, without_folders
 from unirex.experiments.results import Results, distinct, with_interval, with_positive_last
 from unirex.experiments.study import Measured, config_of, measuring_options

@@ -9,7 +9,8 @@ from typing import Any
 
 from unirex.errors import UserError, one_line
 from unirex.experiments.cells import Data, encoder_from
-from unirex.experiments.definition import Definition, Settings, as_definition
+from unirex.experiments.definition import Definition, Settings
+from unirex.experiments.definition_file import as_definition
 from unirex.experiments.study import FILE, SEARCH_FILE, Study
 
 

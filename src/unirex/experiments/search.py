@@ -13,7 +13,8 @@ from typing import Any, Literal
 from unirex.config import DEFAULT_PRESET, Config, merge
 from unirex.errors import UserError, one_line
 from unirex.experiments.cells import Data, encoder_from
-from unirex.experiments.definition import MEASURE, Definition, Row, as_definition, nested
+from unirex.experiments.definition import MEASURE, Definition, Row, nested
+from unirex.experiments.definition_file import as_definition
 from unirex.experiments.space import Choice, Range, Space
 from unirex.experiments.study import SEARCH_FILE as FILE
 from unirex.experiments.study import Study

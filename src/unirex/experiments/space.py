@@ -14,7 +14,8 @@ import yaml
 from unirex.config import is_number, merge, read_settings
 from unirex.errors import UserError, one_line, unknown
 from unirex.experiments.cells import OF_SYSTEM, check_measuring
-from unirex.experiments.definition import LIBRARY, MEASURE, Settings, nested
+from unirex.experiments.definition import MEASURE, Settings, nested
+from unirex.experiments.definition_file import LIBRARY
 
 DEFAULT = "search/default.yaml"  # in the library
 RANGE = ("low", "high", "log", "step")  # keys of a range

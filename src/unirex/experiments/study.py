@@ -15,7 +15,8 @@ from unirex.config import BUDGETS, DEFAULT_PRESET, Config, flat, merge
 from unirex.data.example import answer_labels
 from unirex.errors import UserError, one_line, unknown
 from unirex.experiments.cells import TAUGHT_BY_CLASSIFIER, Cell, Data, measure_cell, train_cell
-from unirex.experiments.definition import Definition, Settings, Variant, read_definition
+from unirex.experiments.definition import Definition, Settings, Variant
+from unirex.experiments.definition_file import read_definition
 from unirex.files import write_file
 from unirex.methods.presets import each_choice, is_choice
 from unirex.training.run_folder import made_with
