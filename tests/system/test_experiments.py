@@ -22,7 +22,7 @@ from unirex.config import merge
 from unirex.data.convert import convert
 from unirex.errors import UserError
 from unirex.experiments import cells as cells_module
-from unirex.experiments import engine
+from unirex.experiments import engine, workers
 from unirex.experiments.cells import DONE, MEASURING, OF_SYSTEM, Cell, Data, keep_failure, run_cell
 from unirex.experiments.definition import PARTS
 from unirex.experiments.definition_file import as_definition, experiment_names, read_definition
@@ -389,7 +389,7 @@ def ends(*_: object) -> None:
 
 def test_a_script_that_workers_cannot_read_fails_no_cell(tmp_path, monkeypatch):
     """As one that runs a study without `if __name__ == "__main__":`."""
-    monkeypatch.setattr(engine, "become_worker", ends)
+    monkeypatch.setattr(workers, "become_worker", ends)
     with pytest.raises(UserError, match="put what it does below `if __name__ == '__main__':`"):
         run_cells([cell("good")], tmp_path, run=trivial, workers=2, threads=1, shown=False)
     assert cell("good").state(tmp_path) == "waiting"

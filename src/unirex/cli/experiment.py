@@ -136,9 +136,9 @@ def _plan_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
 
 def _plan(options: Namespace) -> int:
     """Print what would be run and what it takes."""
-    from unirex.experiments.engine import check_processes, threads_each
     from unirex.experiments.plan import checked, plan
     from unirex.experiments.study import store_of
+    from unirex.experiments.workers import check_processes, threads_each
 
     check_processes(options.workers, None)
     threads = shared.given_threads(options.threads) or threads_each(options.workers)
@@ -154,7 +154,7 @@ def _plan(options: Namespace) -> int:
 
 def _planned(study: Study, planned: Sequence[CellPlan], *, workers: int, threads: int) -> str:
     """How many cells, which are shared, and how long they take."""
-    from unirex.experiments.engine import processes
+    from unirex.experiments.workers import processes
     from unirex.report.page import count
 
     uses = {(cell.key, item.variant.row.name) for item in study.measured for cell in item.trained}

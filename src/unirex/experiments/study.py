@@ -162,9 +162,10 @@ class Study:
         self, folder: Path, *, workers: int = 1, threads: int | None = None, **options: Any
     ) -> list[Failure]:
         """Run the cells that are not done; the failures. Options are those of `run_cells`."""
-        from unirex.experiments.engine import check_processes, run_cells, threads_each
+        from unirex.experiments.engine import run_cells
         from unirex.experiments.needs import with_needs
         from unirex.experiments.passes import paces, work_of
+        from unirex.experiments.workers import check_processes, threads_each
 
         check_processes(workers, threads)
         self.check_folder(folder)

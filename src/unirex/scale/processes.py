@@ -11,7 +11,8 @@ from multiprocessing.connection import Connection, wait
 from typing import Any, cast
 
 from unirex.errors import UserError
-from unirex.experiments.engine import become_worker, threads_used, worker_context
+from unirex.experiments.passes import threads_used
+from unirex.experiments.workers import become_worker, worker_context
 from unirex.scale.crew import (
     Advanced,
     Crew,

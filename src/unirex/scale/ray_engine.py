@@ -18,7 +18,8 @@ from typing import Any
 
 from unirex.errors import UserError, one_line
 from unirex.experiments.cells import Cell, Needs
-from unirex.experiments.engine import KilledError, threads_used
+from unirex.experiments.engine import KilledError
+from unirex.experiments.passes import threads_used
 from unirex.scale.crew import (
     Advanced,
     Crew,
