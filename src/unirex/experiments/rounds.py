@@ -237,7 +237,12 @@ class Rounds:
 
     def _made(self, trials: Sequence[Trial]) -> list[Mapping[str, Any]]:
         """The versions and revisions of the trials that were trained here."""
-        measured = [self.search.study(trial.point).measured[0] for trial in trials if trial.state == "done"]
+        try:
+            measured = [
+                self.search.study(trial.point).measured[0] for trial in trials if trial.state == "done"
+            ]
+        except UserError:  # data or encoder are no longer where they were; the numbers are in the storage
+            return []
         cells = [cell for item in measured for cell in (*item.trained, item.cell)]
         store = store_of(self.folder)
         left = [cell.result(store) for cell in cells if cell.state(store) == "done"]
