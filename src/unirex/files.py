@@ -47,6 +47,8 @@ def write_file(path: Path, content: str | bytes) -> None:
 
 def replace_file(path: Path, write: Callable[[Path], object]) -> None:
     """Let `write` fill a draft beside `path`, then move it into place atomically."""
+    if path.is_dir():
+        raise UserError(f"{path}: is a folder; give a file.")
     with _writable(path):
         path.parent.mkdir(parents=True, exist_ok=True)
     with new_draft(path) as draft:

@@ -27,8 +27,8 @@ from unirex.experiments.cells import DONE, MEASURING, OF_SYSTEM, Cell, Data, kee
 from unirex.experiments.definition import PARTS
 from unirex.experiments.definition_file import as_definition, experiment_names, read_definition
 from unirex.experiments.engine import run_cells
-from unirex.experiments.passes import training_passes
-from unirex.experiments.plan import plan
+from unirex.experiments.passes import stage_passes, training_passes
+from unirex.experiments.plan import plan, too_large
 from unirex.experiments.progress import StudyProgress
 from unirex.experiments.report import DRAWN, LIST
 from unirex.experiments.results import StudyResults, with_interval
@@ -497,6 +497,12 @@ def test_failed_cells_are_said(place, tmp_path, capsys):
         "run", place, "main", out, "--rows", "UNIREX (DLM-P)", f"--settings.encoder={place / 'none'}"
     )
     assert main(arguments) == 1
+    said = capsys.readouterr().out
+    assert "1 cell failed; --retry-failed runs them again. Logs:\n  " in said
+    assert "Not done: measure UNIREX (DLM-P), seed 0, planted: needs train UNIREX (DLM-P), seed 0" in said
+    assert Path(said.splitlines()[-1].strip()).read_text("utf-8")
+    assert main(arguments) == 1
+    assert "would fail" not in capsys.readouterr().err  # it is not run again
     assert main(["experiment", "status", str(out)]) == 1
     said = capsys.readouterr().out
     assert "failed: train UNIREX (DLM-P), seed 0, planted: " in said and "Traceback" not in said
@@ -706,6 +712,12 @@ def test_what_cells_need_is_said_before_and_asked_of_a_cluster(place, tmp_path, 
         seen[name], measured = (cell.needs for cell in given[-2:])
         assert 0.6e9 < measured.memory < 0.7e9 and measured.gpus == 0
     assert 0.6e9 < seen["small"].memory < 0.7e9 < seen["large"].memory
+    large = merge(SETTINGS, {"encoder": str(place / "encoder"), "training": {"batch_size": 64_000}})
+    study = make_study("main", rows=["UNIREX (SLM-FP)"], **{**options, "settings": large})
+    monkeypatch.setattr("unirex.models.plan.memory", lambda device: seen["large"].memory - 1)
+    assert [line.split(":")[0] for line in too_large(study, tmp_path / "cells")] == [
+        "train UNIREX (SLM-FP), seed 0, planted"
+    ]
     assert seen["two"].cores == 2 and 1.2e9 < seen["two"].memory < 1.4e9
     assert seen["gpu"].gpus == 2 and not seen["two"].gpus
     asked = "--settings.training.accelerator=gpu"
@@ -717,6 +729,11 @@ def test_what_cells_need_is_said_before_and_asked_of_a_cluster(place, tmp_path, 
 
 def test_passes():
     """A text is seen once an epoch; one budget costs one more pass, and an attribution two thirds a point."""
+    sizes = {"train": 100, "dev": 10}
+    assert stage_passes("l2e", resolve("l2e", None, {}), sizes) == pytest.approx(100 * (1 / 3 + 2))
+    fresh = {name: stage_passes(name, resolve(name, None, {}), sizes) for name in ("fresh", "fresh-p")}
+    assert fresh["fresh-p"] == pytest.approx(110 * 2 / 3)  # the tagger is a second encoder
+    assert fresh["fresh"] == pytest.approx(110 * 2 / 3 + 100 * (1 / 3 + 2))
     vanilla = resolve("vanilla", None, {"training": {"epochs": 2}})
     assert training_passes(vanilla, 100) == 200
     assert training_passes(resolve("slm-fp", None, {"training": {"epochs": 1}}), 100) == 600
@@ -736,7 +753,16 @@ def test_passes():
         ({"rows": {}}, "mine.yaml: has no rows"),
         ({"rows": {"a": {"method": "slm-fp", "sed": 1}}}, "mine.yaml: row a: unknown key 'sed'"),
         ({"rows": {"a": {"settings": {}}}}, "mine.yaml: row a needs a method"),
-        ({"rows": {"a": {"method": "slm-fp"}}, "vary": {"seed": 3}}, "vary.seed is a list of values, not 3"),
+        (
+            {"rows": {"a": {"method": "slm-fp"}}, "vary": {"stride": 3}},
+            "vary.stride is a list of values, not",
+        ),
+        (
+            {"rows": {"a": {"method": "slm-fp"}}, "vary": {"seed": [1]}},
+            "vary.seed: every training has a seed",
+        ),
+        ({"rows": {"a": {"method": "slm-fp", "settings": {"seed": 1}}}}, "row a: settings.seed: every"),
+        ({"rows": {"a": {"method": "slm-fp"}}, "seeds": [-1]}, "seeds are whole numbers from 0 on, not -1"),
         (
             {"rows": {"a": {"method": "slm-fp"}}, "sedes": [1]},
             "mine.yaml: unknown key 'sedes'; did you mean 'seeds'",
@@ -761,10 +787,45 @@ def test_settings_of_a_file_go_over_those_of_a_scale():
     assert as_definition(own, "mine", place="mine.yaml").at_scale("small").settings["training"]["epochs"] == 5
 
 
+def test_data_seeds_and_measuring_of_ones_own_file_go_over_those_of_the_scales_of_the_package(tmp_path):
+    rows = "rows: {a: {method: slm-fp}}\ndata: [mine.jsonl]\nseeds: [5, 6]\nmeasure: {number: 40}\n"
+    file = tmp_path / "mine.yaml"
+    file.write_text(rows, "utf-8")
+    tiny = read_definition(str(file)).at_scale("tiny")
+    assert (tiny.data, tiny.seeds) == (["mine.jsonl"], [5, 6])
+    assert tiny.measure == {"number": 40, "draws": 1} and tiny.settings["training"]["max_batches"] == 2
+    file.write_text(f"{rows}scales: {{tiny: {{seeds: [9]}}}}", "utf-8")
+    assert read_definition(str(file)).at_scale("tiny").seeds == [9]
+
+
+def test_studies_and_packs_are_found_by_short_names(studied, place, tmp_path, monkeypatch, capsys):
+    folder = studied("efficiency")
+    (tmp_path / "studies").mkdir()
+    for name in ("efficiency", "cells"):
+        (tmp_path / "studies" / name).symlink_to(store_of(folder).parent / name)
+    monkeypatch.chdir(tmp_path)
+    for asked in (
+        ["status", "efficiency"],
+        ["report", "efficiency", "--out", "again"],
+        ["studies/efficiency"],
+    ):
+        assert main(["experiment", *asked]) == 0
+    assert main(["experiment", "pack", "efficiency", "numbers"]) == 0
+    assert (tmp_path / "numbers.zip").is_file()
+    capsys.readouterr()
+    for asked, said in (
+        (["status", "numbers.zip"], "a pack, if it is one; `unirex experiment report numbers.zip` shows it"),
+        (["report", "numbers.zip", "--html", "again"], "--html again: is a folder; give a file."),
+        (["report", "efficiency", "--html", "again"], "--html again: is a folder; give a file."),
+    ):
+        assert main(["experiment", *asked]) == 2
+        assert said in capsys.readouterr().err
+
+
 def test_mistakes_are_found_before_anything_is_trained(place, tmp_path, capsys):
     for content, options, message in (
         ("report: [tabel]", [], "report: unknown part 'tabel'; did you mean 'table'"),
-        ("seeds: [a]", [], "seeds are whole numbers, not 'a'"),
+        ("seeds: [a]", [], "seeds are whole numbers from 0 on, not 'a'"),
         ("", ["--measure.number", "0"], "row A: measure: number 0: give a whole number, at least 1."),
         ("measure: {budgets: 5}", [], "row A: measure: budgets 5: give a list"),
         ("measure: {drawz: 3}", [], "row A: unknown option of measure 'drawz'; did you mean 'draws'"),
@@ -779,8 +840,14 @@ def test_mistakes_are_found_before_anything_is_trained(place, tmp_path, capsys):
         ("measure: {dial: 0.5}", [], "row A: measure: dial 0.5: slm-fp has one score a token"),
         ("measure: {extractor_options: {steps: 5}}", [], "row A: measure: extractor_options are for an"),
         ("vary: {training.epochs: [1, 1]}", [], "vary.training.epochs: 1 is there twice"),
-        ("vary: {seed: [1]}", ["--settings.seed", "2"], "--settings.seed: the row A .seed 1. has its own, 1"),
-        ("scales: {quick: {vary: {seed: [1]}}}", [], "scale quick: vary: unknown setting 'seed'"),
+        (
+            "vary: {stride: [9]}",
+            ["--settings.stride", "8"],
+            "--settings.stride: the row A .stride 9. has its",
+        ),
+        ("scales: {quick: {vary: {stride: [9]}}}", [], "scale quick: vary: unknown setting 'stride'"),
+        ("", ["--settings.seed", "2"], "--settings.seed 2: seeds of trainings are --seeds"),
+        ("", ["--seeds", "-1"], "--seeds -1: seeds are whole numbers from 0 on"),
         ("seeds: []", [], "seeds is an empty list"),
         ("presets: []", [], "presets is an empty list"),
         ("texts: [7]", [], "texts: no example of planted .test. has the id '7'"),

@@ -108,7 +108,7 @@ def test_an_interrupted_search_goes_on_to_the_same_trials(tuned, place, monkeypa
 
     monkeypatch.setattr(rounds, "run_cells", interrupted)
     assert main(command(place, "halves", *options)) == 130
-    assert [trial.state for trial in load_tuning(place / "halves").trials] == ["running"] * 4
+    assert [trial.state for trial in load_tuning(place / "halves").trials] == ["begun"] * 4
     monkeypatch.setattr(rounds, "run_cells", run)
     journal = place / "halves" / JOURNAL
     with journal.open("ab") as file:
@@ -270,6 +270,7 @@ def test_without_optuna(place, capsys, monkeypatch):
         ("training.epochs: {low: 3, high: 2}", "low 3 must be below high 2"),
         ("training.epochs: {low: 0, high: 2, log: true}", "log needs a low above 0"),
         ("training.epochs: {low: 1, high: 2, stp: 1}", "space.yaml: training.epochs: unknown key 'stp'"),
+        ("seed: [0, 1]", "space.yaml: seed: all trials have that of --seed"),
         ("measure.dail: [0.2]", "space.yaml: unknown setting 'measure.dail'; did you mean 'measure.dial'"),
     ],
 )
@@ -305,6 +306,8 @@ def test_spaces(tmp_path):
         ({"sampler": "nsga"}, "unknown sampler 'nsga'; did you mean 'nsga2'"),
         ({"objective": "best"}, "unknown objective 'best'"),
         ({"margin": 5}, "--margin 5"),
+        ({"settings": {"seed": 7}}, "--settings.seed 7: the seed of all trials is --seed"),
+        ({"settings": {"objectives": {"plausibility": {"weight": 0.3}}}}, f"--settings.{WEIGHT}: the search"),
     ],
 )
 def test_wrong_options(place, tmp_path, options, message):

@@ -89,8 +89,7 @@ def run(options: Namespace) -> int:
     _check_used(options, named[0])
     if not options.data and not options.from_records:
         raise UserError("evaluate needs --data, as in --data reviews.jsonl")
-    if options.html and Path(options.html).is_dir():
-        raise UserError(f"--html {options.html}: is a folder; give a file.")
+    shared.check_page(options.html)
     if options.html and options.engine and _at_address(options.out):
         raise UserError("--html: the page is made of the records; give --out a folder of this machine.")
     if options.html and options.predictions and not options.out:

@@ -16,6 +16,7 @@ from unirex.errors import UserError, unknown
 from unirex.files import duration
 
 if TYPE_CHECKING:
+    from unirex.experiments.engine import Failure
     from unirex.experiments.plan import CellPlan
     from unirex.experiments.results import Results, StudyResults
     from unirex.experiments.study import Study
@@ -65,6 +66,9 @@ def _study(options: Namespace) -> Study:
     from unirex.experiments.saved import load_study
     from unirex.experiments.study import make_study
 
+    if _is_search(Path(options.experiment)):
+        place = options.experiment
+        raise UserError(f"{place}: a search; `unirex experiment tune … --out {place}` goes on with it.")
     if _is_study(options.experiment):
         for name in shared.given_options(options, _choosing_options):
             said = "the study there is as it was begun; give the name of the experiment to change it."
@@ -136,7 +140,7 @@ def _plan_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
 
 def _plan(options: Namespace) -> int:
     """Print what would be run and what it takes."""
-    from unirex.experiments.plan import checked, plan
+    from unirex.experiments.plan import checked, plan, too_large
     from unirex.experiments.study import store_of
     from unirex.experiments.workers import check_processes, threads_each
 
@@ -146,13 +150,15 @@ def _plan(options: Namespace) -> int:
     store = store_of(_folder(options, study))
     planned = plan(study, store, threads=None if options.no_timing else threads)
     problems = checked(study, store)
-    print(_planned(study, planned, workers=options.workers, threads=threads))
+    print(_planned(study, planned, workers=options.workers, threads=None if options.no_timing else threads))
     for problem in problems:
         print(f"would fail: {problem}")
+    for line in too_large(study, store):
+        print(f"may not fit: {line}")
     return int(bool(problems))
 
 
-def _planned(study: Study, planned: Sequence[CellPlan], *, workers: int, threads: int) -> str:
+def _planned(study: Study, planned: Sequence[CellPlan], *, workers: int, threads: int | None) -> str:
     """How many cells, which are shared, and how long they take."""
     from unirex.experiments.workers import processes
     from unirex.report.page import count
@@ -172,7 +178,8 @@ def _planned(study: Study, planned: Sequence[CellPlan], *, workers: int, threads
         )
     left = [item for item in planned if item.state != "done"]
     whole = _time(left, "  about ", workers=workers)
-    lines += [f"{whole} here with {processes(workers, threads)}"] if whole else ["  time not known here"]
+    if threads is not None:
+        lines.append(f"{whole} here with {processes(workers, threads)}" if whole else "  time not known here")
     lines += [f"  {line}" for line in _memory(left)]
     longest = sorted(left, key=lambda item: (-(item.seconds or 0), -item.passes))[:3]
     lines += [f"  longest: {item.cell.work} {item.cell.name}{_time([item], ', ')}" for item in longest]
@@ -213,18 +220,18 @@ def _run_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
 
 def _run(options: Namespace) -> int:
     """Run what is not done, then report."""
-    from unirex.experiments.cells import LOG
-    from unirex.experiments.plan import checked
+    from unirex.experiments.plan import checked, too_large
     from unirex.experiments.results import StudyResults
     from unirex.experiments.study import store_of
-    from unirex.report.page import count
 
     study = _study(options)
     folder = _own_folder(options, study)
     if options.out is None:
         print(f"study in {folder}, cells in {store_of(folder)}", file=sys.stderr)
-    for problem in checked(study, store_of(folder)):
+    for problem in checked(study, store_of(folder), failed=options.retry_failed):
         print(f"would fail: {problem}", file=sys.stderr)
+    for line in too_large(study, store_of(folder)):
+        print(f"may not fit: {line}", file=sys.stderr)
     try:
         with experiment_tune.workers(options) as workers:
             failures = study.run(folder, retry_failed=options.retry_failed, **workers)
@@ -232,14 +239,22 @@ def _run(options: Namespace) -> int:
         print("\nunirex: stopped; the same command goes on.", file=sys.stderr)
         return 130
     _write_report(StudyResults(study, folder), folder, None)
-    store = store_of(folder)
-    for failure in failures:
-        if failure.cell.state(store) != "failed":  # those are in the report
-            print(f"Failed: {failure.cell.work} {failure.cell.name}: {failure.error}")
-    if failures:
-        logs = store / "*" / LOG
-        print(f"{count(len(failures), 'cell')} failed; --retry-failed runs them again. Logs: {logs}")
+    _print_failures(failures, store_of(folder))
     return int(bool(failures))
+
+
+def _print_failures(failures: Sequence[Failure], store: Path) -> None:
+    """Which cells failed or were left out, those that stand in the report aside, and where their logs are."""
+    from unirex.experiments.cells import LOG
+    from unirex.report.page import count
+
+    kept = [failure.cell for failure in failures if failure.cell.state(store) == "failed"]
+    for failure in failures:
+        if failure.cell not in kept:
+            print(f"Not done: {failure.cell.work} {failure.cell.name}: {failure.error}")
+    if kept:
+        print(f"{count(len(kept), 'cell')} failed; --retry-failed runs them again. Logs:")
+        print("\n".join(f"  {cell.folder(store) / LOG}" for cell in kept))
 
 
 def _folder_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
@@ -262,12 +277,22 @@ def _status(options: Namespace) -> int:
     """Print how far every row is."""
     from unirex.experiments.status import status
 
-    folder = Path(options.folder)
+    folder = _place(options.folder)
     if _is_search(folder):
         return experiment_tune.status(folder)
     said, failed = status(_loaded(folder))
     print(said)
     return int(failed)
+
+
+def _place(name: str) -> Path:
+    """The folder or pack of this name, or the study of this name in the default folder of `run`."""
+    from unirex.experiments.study import FILE, SEARCH_FILE
+
+    usual = Path("studies") / name
+    if not Path(name).exists() and any((usual / file).is_file() for file in (FILE, SEARCH_FILE)):
+        return usual
+    return Path(name)
 
 
 def _loaded(folder: Path) -> StudyResults:
@@ -279,7 +304,8 @@ def _loaded(folder: Path) -> StudyResults:
 
 def _report(options: Namespace) -> int:
     """Write and print the report of what is finished."""
-    folder = Path(options.places[0])
+    shared.check_page(options.html)
+    folder = _place(options.places[0])
     if len(options.places) > 1 or folder.suffix == ENDING:
         return _report_packs(options)
     out = _report_folder(options) if options.out else folder
@@ -304,7 +330,7 @@ def _report_packs(options: Namespace) -> int:
     from unirex.experiments.pack import pack_of, read_pack
     from unirex.experiments.packed_results import PackedResults
 
-    places = [Path(place) for place in dict.fromkeys(options.places)]
+    places = list(map(_place, dict.fromkeys(options.places)))
     packs = [pack_of(_loaded(place)) if place.is_dir() else read_pack(place) for place in places]
     out = _report_folder(options) if options.out else None
     return _write_report(PackedResults(packs), out, options.html)
@@ -315,11 +341,11 @@ def _pack(options: Namespace) -> int:
     from unirex.experiments.pack import write_pack
     from unirex.report.page import count
 
-    folder = Path(options.folder)
+    folder = _place(options.folder)
     if _is_search(folder):
         raise UserError(f"{folder}: a search; its report/trials.csv has all numbers and no texts.")
     results = _loaded(folder)
-    path = Path(options.pack or f"{folder.resolve()}{ENDING}")
+    path = Path(f"{options.pack or folder.resolve()}".removesuffix(ENDING) + ENDING)
     number = write_pack(results, path)
     size = f"{path.stat().st_size / 1000:,.0f} kB"
     print(f"{number} of {count(len(results.planned), 'measurement')} in {path}, {size}, without texts")
@@ -339,7 +365,7 @@ def _write_report(results: Results, folder: Path | None, html: str | None) -> in
 
     notes = state_notes(results)
     if not results.finished:
-        print("\n".join(notes))
+        print("\n".join([*notes, "There is nothing to report yet, so no file is written."]))
         return 0
     sections = report(results)
     for section in sections:
@@ -353,7 +379,7 @@ def _write_report(results: Results, folder: Path | None, html: str | None) -> in
 
 
 def with_action(arguments: Sequence[str]) -> list[str]:
-    """`experiment NAME` and `experiment FILE.yaml` are short for `experiment run …`.
+    """`experiment NAME`, `experiment FILE.yaml` and `experiment FOLDER` are short for `experiment run …`.
 
     >>> with_action(["experiment", "main", "--out", "studies/main"])
     ['experiment', 'run', 'main', '--out', 'studies/main']
@@ -363,7 +389,7 @@ def with_action(arguments: Sequence[str]) -> list[str]:
     command, *rest = arguments
     if not rest or rest[0].startswith("-") or rest[0] in ACTIONS:
         return [command, *rest]
-    if rest[0] in experiment_names() or rest[0].endswith(ENDINGS):
+    if rest[0] in experiment_names() or rest[0].endswith(ENDINGS) or _is_study(rest[0]):
         return [command, "run", *rest]
     raise unknown("experiment or action", rest[0], [*experiment_names(), *ACTIONS])
 

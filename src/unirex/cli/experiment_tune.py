@@ -49,6 +49,7 @@ def run(options: Namespace) -> int:
 
     if not options.data:
         raise UserError("tune needs --data, as in --data sst")
+    shared.check_page(options.html)
     same = ("trials", "scale", "search", "preset", "sampler", "objective", "prune", "margin", "storage")
     try:
         with workers(options) as who:
@@ -95,7 +96,8 @@ def report(folder: Path, out: Path, html: str | None) -> int:
     """Print the report of the search in a folder, and write it, there or to another one."""
     from unirex.experiments.tune import load_tuning
 
-    return _write_report(load_tuning(folder), out, html)
+    _write_report(load_tuning(folder), out, html)
+    return 0
 
 
 def status(folder: Path) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, get_args
 
 from jsonargparse import ArgumentParser, Namespace
@@ -187,6 +188,12 @@ def given_threads(threads: int | None) -> int | None:
     if threads < 1:
         raise UserError(f"{setting}: give a whole number of threads, at least 1.")
     return threads
+
+
+def check_page(html: str | None) -> None:
+    """Refuse a page that is a folder, before anything is computed for it."""
+    if html and Path(html).is_dir():
+        raise UserError(f"--html {html}: is a folder; give a file.")
 
 
 def typed_option(name: str, value: str) -> list[str]:

@@ -116,7 +116,8 @@ def _columns(content: bytes, place: str) -> tuple[dict[str, Any], Mapping[bytes,
     from pyarrow import parquet
 
     try:
-        table = parquet.read_table(pa.BufferReader(content))
+        # Without threads: they may outlive the interpreter, which then aborts.
+        table = parquet.read_table(pa.BufferReader(content), use_threads=False, pre_buffer=False)
     except (pa.ArrowException, OSError) as error:
         raise UserError(f"{place}: not a Parquet file ({one_line(error)}).") from error
     return {name: table.column(name) for name in table.column_names}, table.schema.metadata or {}

@@ -13,6 +13,7 @@ from unirex.errors import unknown
 
 # Of a report.
 PARTS = ("table", "gains", "composite", "desiderata", "auprc-lines", "cost", "intervals", "examples")
+SEED = "seed"  # a setting that no row, scale or search has: seeds are those of the study
 WEIGHT = ("objectives.", ".weight")  # begin and end of the name of a weight
 MEASURE = "measure."  # begins the names of what varies in the measurement, not in the training
 
@@ -91,7 +92,9 @@ class Variant:
 
 
 def _shown(setting: str, value: Any) -> Any:
-    """A value in the name of a row; of an encoder's path the last part."""
+    """A value in the name of a row: of an encoder's path the last part, of a drawn number six digits."""
+    if isinstance(value, float):
+        return f"{value:.6g}"
     return Path(value).name if setting == "encoder" and isinstance(value, str) else value
 
 

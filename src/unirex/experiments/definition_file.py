@@ -12,7 +12,7 @@ import yaml
 
 from unirex.config import merge, read_settings
 from unirex.errors import UserError, unknown
-from unirex.experiments.definition import PARTS, Definition, Row, Scale, Settings
+from unirex.experiments.definition import PARTS, SEED, Definition, Row, Scale, Settings
 
 TUNE = "tune"  # the search, which is no study
 ENDINGS = (".yaml", ".yml")  # of files with experiments
@@ -39,9 +39,25 @@ def read_definition(name: str) -> Definition:
     content = read_settings(name)
     if "name" in content:
         raise UserError(f"{name}: name: an experiment is called as its file; leave it out.")
-    definition = as_definition(content, Path(name).stem, place=name)
+    definition = as_definition(_over_scales(content), Path(name).stem, place=name)
     _check_varied(definition, name)
     return definition
+
+
+def _over_scales(content: Settings) -> dict[str, Any]:
+    """A user's experiment: its data, seeds and options of measuring go over those of the library's scales."""
+    own = {key: content[key] for key in ("data", "seeds", "measure") if content.get(key) is not None}
+    scales = content.get("scales") or {}
+    if not isinstance(scales, Mapping) or not isinstance(own.get("measure", {}), Mapping):
+        return dict(content)  # refused where it is read
+    names = {**_library(SCALES), **scales}
+    return {
+        **content,
+        "scales": {
+            name: merge(own, table) if isinstance(table := scales.get(name) or {}, Mapping) else table
+            for name in names
+        },
+    }
 
 
 def _library(name: str) -> dict[str, Any]:
@@ -110,7 +126,7 @@ def _check_kinds(kinds: Mapping[str, str], content: Settings, place: str) -> Non
     """Refuse keys that are no fields, and tables and lists where others belong."""
     for key, value in content.items():
         if key not in kinds:
-            raise UserError(f"{place}: {unknown('key', key, kinds)}")
+            raise UserError(f"{place}: {unknown('key', key, [name for name in kinds if name != 'name'])}")
         if value is None:
             continue
         if kinds[key].startswith("Mapping") and not isinstance(value, Mapping):
@@ -123,8 +139,11 @@ def _check_kinds(kinds: Mapping[str, str], content: Settings, place: str) -> Non
 
 def _check_seeds(content: Settings, place: str) -> None:
     for seed in content.get("seeds") or ():
-        if not isinstance(seed, int) or isinstance(seed, bool):
-            raise UserError(f"{place}: seeds are whole numbers, not {seed!r}.")
+        if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
+            raise UserError(f"{place}: seeds are whole numbers from 0 on, not {seed!r}.")
+    for table in ("settings", "vary"):
+        if SEED in (content.get(table) or {}):
+            raise UserError(f"{place}: {table}.{SEED}: every training has a seed of `seeds: [0, 1, 2]`.")
 
 
 def _check_vary(content: Settings, place: str) -> None:

@@ -15,7 +15,7 @@ from unirex.encoding.gold import gold_share, gold_size
 from unirex.errors import UserError
 from unirex.experiments.cells import Cell, Data
 from unirex.extractors import extractor_name
-from unirex.training.cost import FORWARD, VIEWS, attribution_passes, passes_per_text
+from unirex.training.cost import FORWARD, SECOND_ENCODER, VIEWS, attribution_passes, passes_per_text
 
 TIMED = 3  # batches timed
 TEXTS = 32  # in each
@@ -41,7 +41,10 @@ def work_of(cells: Sequence[Cell]) -> dict[str, Work]:
             trained[cell.key if cell.work == "train" else cell.after[0]],
         )
         if cell.work == "train":
-            passes = training_passes(config, len(data.load()["train"]))
+            sizes = {name: len(data.load().get(name, ())) for name in ("train", "dev")}
+            passes = training_passes(config, sizes["train"]) + stage_passes(
+                cell.content["method"], config, sizes
+            )
         else:
             texts = len(data.load()[cell.content["split"]])
             options = cell.content["options"]
@@ -75,6 +78,24 @@ def training_passes(config: Config, texts: int) -> float:
     if training.max_batches:
         seen = min(seen, training.max_batches * training.batch_size)
     return seen * training.epochs * passes_per_text(config)
+
+
+def stage_passes(method: str, config: Config, sizes: Mapping[str, int]) -> float:
+    """Passes by which a method with stages scores whole splits, for another stage to learn from."""
+    if method == "l2e":
+        return sizes["train"] * _scoring_passes(config.l2e.teacher, config.l2e.teacher_options)
+    if not method.startswith("fresh"):
+        return 0.0
+    support = _scoring_passes(config.fresh.saliency, config.fresh.saliency_options)
+    if config.extractor != "dual-lm":
+        return sum(sizes.values()) * support
+    taught_by_support = not config.objectives.plausibility.weight
+    return sum(sizes.values()) * _scoring_passes("dual-lm", {}) + taught_by_support * sizes["train"] * support
+
+
+def _scoring_passes(extractor: str, options: Mapping[str, Any]) -> float:
+    """Passes that it takes to predict and score a text."""
+    return FORWARD * (1 + (extractor in SECOND_ENCODER)) + attribution_passes(extractor, options)
 
 
 def measuring_passes(config: Config, options: Mapping[str, Any], texts: int) -> float:

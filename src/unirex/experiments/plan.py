@@ -41,11 +41,15 @@ def plan(study: Study, store: Path, *, threads: int | None = None) -> list[CellP
     return planned
 
 
-def checked(study: Study, store: Path | None = None) -> list[str]:
-    """What would make cells that are not done fail, found before any is run: one line for every reason."""
+def checked(study: Study, store: Path | None = None, *, failed: bool = True) -> list[str]:
+    """What would make cells that are not done fail, found before any is run: one line for every reason.
+
+    Without `failed`, those that have failed before, which are not run again, are left out.
+    """
     failing: dict[str, list[str]] = {}
+    settled = {"done"} if failed else {"done", "failed"}
     for cell in study.cells:
-        if store is not None and cell.state(store) == "done":
+        if store is not None and cell.state(store) in settled:
             continue
         try:
             _check_training(cell) if cell.work == "train" else _check_measurement(cell)
@@ -53,6 +57,19 @@ def checked(study: Study, store: Path | None = None) -> list[str]:
             failing.setdefault(one_line(error), []).append(f"{cell.work} {cell.name}")
     also = {reason: f" and {len(names) - 1} more" if names[1:] else "" for reason, names in failing.items()}
     return [f"{names[0]}{also[reason]}: {reason}" for reason, names in failing.items()]
+
+
+def too_large(study: Study, store: Path) -> list[str]:
+    """The cells to come that need more memory than this machine has, a line each."""
+    from unirex.models.plan import memory
+
+    there, left = memory("cpu"), [cell for cell in study.cells if cell.state(store) != "done"]
+    return [
+        f"{cell.work} {cell.name}: takes about {cell.needs.memory / 1e9:.0f} GB of memory, this machine has "
+        f"{there / 1e9:.0f} GB; a smaller training.batch_size takes less."
+        for cell in with_needs(left, work_of(study.cells))
+        if cell.needs.memory > there and not cell.needs.gpus
+    ]
 
 
 def _check_training(cell: Cell) -> None:

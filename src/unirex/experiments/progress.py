@@ -74,7 +74,7 @@ class StudyProgress(Progress):
 
     def failed(self, cell: Cell, error: str) -> None:
         """A cell cannot be done."""
-        self._settled(cell, f"failed: {cell.work} {cell.name}: {error}")
+        self._settled(cell, f"failed: {cell.work} {cell.name}: {error.rstrip('.')}")
 
     def _settled(self, cell: Cell, news: str) -> None:
         self.running.pop(cell.key, None)

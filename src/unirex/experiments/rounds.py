@@ -36,7 +36,7 @@ JOURNAL = "trials.journal"
 OWNER, METRICS, COLLAPSED, NOTE, SHORT = "owner", "metrics", "collapsed", "note", "short"  # user attributes
 MADE_WITH = ("versions", "git")  # kept with every cell
 WAITING = "WAITING"  # Optuna's, of a point that is queued
-STATES: dict[str, State] = {"COMPLETE": "done", "PRUNED": "pruned", "FAIL": "failed", "RUNNING": "running"}
+STATES: dict[str, State] = {"COMPLETE": "done", "PRUNED": "pruned", "FAIL": "failed", "RUNNING": "begun"}
 
 
 def optuna_module() -> Any:

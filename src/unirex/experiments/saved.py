@@ -27,6 +27,10 @@ def load_study(folder: Path) -> Study:
         made = {"versions": dict(content["versions"]), "git": content["git"]}
         return Study(definition, data, on, content["split"], content["facts"], made)
     except NotADirectoryError as error:
+        if folder.suffix == ".zip":
+            raise UserError(
+                f"{folder}: a pack, if it is one; `unirex experiment report {folder}` shows it."
+            ) from error
         raise UserError(f"{folder}: a file; name the folder of a study, or a pack, a .zip.") from error
     except FileNotFoundError as error:
         if any(folder.glob("*.zip")):

@@ -14,7 +14,7 @@ import yaml
 from unirex.config import is_number, merge, read_settings
 from unirex.errors import UserError, one_line, unknown
 from unirex.experiments.cells import OF_SYSTEM, check_measuring
-from unirex.experiments.definition import MEASURE, Settings, nested
+from unirex.experiments.definition import MEASURE, SEED, Settings, nested
 from unirex.experiments.definition_file import LIBRARY
 
 DEFAULT = "search/default.yaml"  # in the library
@@ -78,6 +78,8 @@ def read_space(
     place = path or "the default search"
     content = read_settings(path) if path else yaml.safe_load((LIBRARY / DEFAULT).read_text("utf-8"))
     space = {name: _part(name, content[name], place) for name in content}
+    if SEED in space:
+        raise UserError(f"{place}: {SEED}: all trials have that of --seed, so that settings are compared.")
     if path is None:
         config = resolve(method, None, settings, **usual)
         active = [f"objectives.{name}.weight" for name, _ in config.objectives.active()]

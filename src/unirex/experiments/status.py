@@ -27,6 +27,7 @@ def status(results: StudyResults) -> tuple[str, bool]:
         state = cell.state(store)
         if state == "failed":
             lines.append(f"failed: {cell.work} {cell.name}: {cell.failure(store)}")
+            lines.append(f"    its log: {cell.folder(store) / LOG}")
         elif state == "running":
             lines.append(f"running: {cell.work} {cell.name}{_last_line(cell.folder(store) / LOG)}")
     states = study.states(store)

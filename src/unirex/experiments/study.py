@@ -15,7 +15,7 @@ from unirex.config import BUDGETS, DEFAULT_PRESET, Config, flat, merge
 from unirex.data.example import answer_labels
 from unirex.errors import UserError, one_line, unknown
 from unirex.experiments.cells import TAUGHT_BY_CLASSIFIER, Cell, Data, measure_cell, train_cell
-from unirex.experiments.definition import Definition, Settings, Variant
+from unirex.experiments.definition import SEED, Definition, Settings, Variant
 from unirex.experiments.definition_file import read_definition
 from unirex.files import write_file
 from unirex.methods.presets import each_choice, is_choice
@@ -293,6 +293,9 @@ def make_study(
         definition = replace(definition, rows=[known[name] for name in dict.fromkeys(rows)])
     for kind, given in (("settings", settings), ("measure", measure)):
         _check_free(definition, kind, given or {})
+    for seed in seeds or ():
+        if seed < 0:
+            raise UserError(f"--seeds {seed}: seeds are whole numbers from 0 on.")
     definition = replace(
         definition,
         settings=merge(definition.settings, settings or {}),
@@ -320,6 +323,8 @@ def make_study(
 
 def _check_free(definition: Definition, kind: str, given: Settings) -> None:
     """Refuse settings that rows set themselves, or that vary: they would do nothing there."""
+    if SEED in given:
+        raise UserError(f"--{kind}.{SEED} {given[SEED]}: seeds of trainings are --seeds.")
     for variant in definition.variants():
         own = flat(variant.settings if kind == "settings" else variant.measure)
         taken = [name for name in flat(given) if name in own]

@@ -11,9 +11,10 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, get_args
 
-from unirex.config import DEFAULT_PRESET
+from unirex.config import DEFAULT_PRESET, flat
 from unirex.errors import UserError, unknown
 from unirex.experiments.cells import Data
+from unirex.experiments.definition import SEED
 from unirex.experiments.plan import checked
 from unirex.experiments.rounds import Rounds, Store, optuna_module
 from unirex.experiments.search import FILE, MARGIN, Objective, Sampler, Search, load_search
@@ -127,6 +128,11 @@ def _check(search: Search, trials: int) -> None:
     ):
         if value not in known:
             raise unknown(name, value, known)
+    if SEED in search.settings:
+        raise UserError(f"--settings.{SEED} {search.settings[SEED]}: the seed of all trials is --seed.")
+    for name in flat(search.settings):
+        if name in search.space:
+            raise UserError(f"--settings.{name}: the search varies it; leave it out here or in --search.")
     if trials < 1:
         raise UserError(f"--trials {trials}: give at least 1.")
     if not 0 < search.margin <= 1:

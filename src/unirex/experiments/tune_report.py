@@ -67,7 +67,7 @@ def report_page(tuning: Tuning, sections: Sequence[Section]) -> str:
 def state_notes(tuning: Tuning) -> list[str]:
     """What was searched, how far it is, and what to keep in mind."""
     search, states = tuning.search, [trial.state for trial in tuning.trials]
-    said = [f"{states.count(state)} {state}" for state in ("done", "pruned", "failed", "running")]
+    said = [f"{states.count(state)} {state}" for state in ("done", "pruned", "failed", "begun")]
     different = len({str(trial.point) for trial in tuning.trials})
     notes = [
         f"{count(len(states), 'trial')}: {', '.join(said)}; {count(different, 'different setting')}.",
@@ -111,7 +111,10 @@ def trials_table(tuning: Tuning) -> Grid:
             value = trial.metrics.get(key)
             row.append(replace(value_cell(key, value), strong=value is not None and value == best[key]))
         body.append([*row, gain_cell(tuning.cnrg(trial)), Cell(_state(tuning, trial))])
-    caption = "On dev. CNRG places every trial between the worst and the best of this table."
+    caption = (
+        "On dev. Bold, or with a star: the best of a column. CNRG places every trial between the worst and "
+        "the best of this table."
+    )
     return Grid(heads, body, caption)
 
 

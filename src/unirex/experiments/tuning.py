@@ -20,7 +20,7 @@ from unirex.metrics.relative_gain import Gains, relative_gain
 from unirex.report.table import cell
 
 READING = ("root", "format", "columns", "rationale_format", "annotators", "on_error")  # options of `train`
-State = Literal["done", "pruned", "failed", "running"]
+State = Literal["done", "pruned", "failed", "begun"]
 
 
 @dataclass(frozen=True)
