@@ -1,4 +1,4 @@
-"""`unirex experiment …`: whole studies, planned, run, looked at and reported."""
+"""`unirex experiment …`: whole studies, listed, planned and run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from jsonargparse import ArgumentParser, Namespace
 
-from unirex.cli import experiment_tune, shared
+from unirex.cli import experiment_results, experiment_tune, shared
 from unirex.cli.command import Command, sub_commands
 from unirex.errors import UserError, unknown
 from unirex.files import duration
@@ -18,10 +18,7 @@ from unirex.files import duration
 if TYPE_CHECKING:
     from unirex.experiments.engine import Failure
     from unirex.experiments.plan import CellPlan
-    from unirex.experiments.results import Results, StudyResults
     from unirex.experiments.study import Study
-
-ENDING = ".zip"  # of packs
 
 
 def _no_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
@@ -66,7 +63,7 @@ def _study(options: Namespace) -> Study:
     from unirex.experiments.saved import load_study
     from unirex.experiments.study import make_study
 
-    if _is_search(Path(options.experiment)):
+    if experiment_results.is_search(Path(options.experiment)):
         place = options.experiment
         raise UserError(f"{place}: a search; `unirex experiment tune … --out {place}` goes on with it.")
     if _is_study(options.experiment):
@@ -238,7 +235,7 @@ def _run(options: Namespace) -> int:
     except KeyboardInterrupt:
         print("\nunirex: stopped; the same command goes on.", file=sys.stderr)
         return 130
-    _write_report(StudyResults(study, folder), folder, None)
+    experiment_results.print_report(StudyResults(study, folder), folder, None)
     _print_failures(failures, store_of(folder))
     return int(bool(failures))
 
@@ -255,127 +252,6 @@ def _print_failures(failures: Sequence[Failure], store: Path) -> None:
     if kept:
         print(f"{count(len(kept), 'cell')} failed; --retry-failed runs them again. Logs:")
         print("\n".join(f"  {cell.folder(store) / LOG}" for cell in kept))
-
-
-def _folder_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
-    parser.add_argument("folder", type=str, help="of the study")
-
-
-def _report_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
-    add = parser.add_argument
-    add("places", type=str, nargs="+", help="folder of a study; or packs, and folders, to put together")
-    add("--html", type=str, help="write a page")
-    add("--out", type=str, help="folder for tables, figures and the page (default: that of the study)")
-
-
-def _pack_options(parser: ArgumentParser, arguments: Sequence[str]) -> None:
-    _folder_options(parser, arguments)
-    parser.add_argument("pack", type=str, nargs="?", help="file to write (default: FOLDER.zip)")
-
-
-def _status(options: Namespace) -> int:
-    """Print how far every row is."""
-    from unirex.experiments.status import status
-
-    folder = _place(options.folder)
-    if _is_search(folder):
-        return experiment_tune.status(folder)
-    said, failed = status(_loaded(folder))
-    print(said)
-    return int(failed)
-
-
-def _place(name: str) -> Path:
-    """The folder or pack of this name, or the study of this name in the default folder of `run`."""
-    from unirex.experiments.study import FILE, SEARCH_FILE
-
-    usual = Path("studies") / name
-    if not Path(name).exists() and any((usual / file).is_file() for file in (FILE, SEARCH_FILE)):
-        return usual
-    return Path(name)
-
-
-def _loaded(folder: Path) -> StudyResults:
-    from unirex.experiments.results import StudyResults
-    from unirex.experiments.saved import load_study
-
-    return StudyResults(load_study(folder), folder)
-
-
-def _report(options: Namespace) -> int:
-    """Write and print the report of what is finished."""
-    shared.check_page(options.html)
-    folder = _place(options.places[0])
-    if len(options.places) > 1 or folder.suffix == ENDING:
-        return _report_packs(options)
-    out = _report_folder(options) if options.out else folder
-    if _is_search(folder):
-        return experiment_tune.report(folder, out, options.html)
-    return _write_report(_loaded(folder), out, options.html)
-
-
-def _report_folder(options: Namespace) -> Path:
-    """Where a report is written if not into the folder of its study, which must not be another study's."""
-    from unirex.experiments.study import FILE
-
-    folder = Path(options.out)
-    own = [Path(place).resolve() for place in options.places] == [folder.resolve()]
-    if not own and ((folder / FILE).is_file() or _is_search(folder)):
-        raise UserError(f"--out {folder}: holds a study; its report would be lost. Choose another folder.")
-    return folder
-
-
-def _report_packs(options: Namespace) -> int:
-    """The report of packs and studies together; studies take part without their texts."""
-    from unirex.experiments.pack import pack_of, read_pack
-    from unirex.experiments.packed_results import PackedResults
-
-    places = list(map(_place, dict.fromkeys(options.places)))
-    packs = [pack_of(_loaded(place)) if place.is_dir() else read_pack(place) for place in places]
-    out = _report_folder(options) if options.out else None
-    return _write_report(PackedResults(packs), out, options.html)
-
-
-def _pack(options: Namespace) -> int:
-    """Write the finished measurements without texts."""
-    from unirex.experiments.pack import write_pack
-    from unirex.report.page import count
-
-    folder = _place(options.folder)
-    if _is_search(folder):
-        raise UserError(f"{folder}: a search; its report/trials.csv has all numbers and no texts.")
-    results = _loaded(folder)
-    path = Path(f"{options.pack or folder.resolve()}".removesuffix(ENDING) + ENDING)
-    number = write_pack(results, path)
-    size = f"{path.stat().st_size / 1000:,.0f} kB"
-    print(f"{number} of {count(len(results.planned), 'measurement')} in {path}, {size}, without texts")
-    return 0
-
-
-def _is_search(folder: Path) -> bool:
-    from unirex.experiments.search import FILE
-
-    return (folder / FILE).is_file()
-
-
-def _write_report(results: Results, folder: Path | None, html: str | None) -> int:
-    """Print the tables; with a folder, write them, the figures and the page there."""
-    from unirex.experiments.report import report, state_notes, write_report
-    from unirex.report.page import count
-
-    notes = state_notes(results)
-    if not results.finished:
-        print("\n".join([*notes, "There is nothing to report yet, so no file is written."]))
-        return 0
-    sections = report(results)
-    for section in sections:
-        for table in section.tables:
-            print(f"{section.title}\n\n{table.text()}\n")
-    print("\n".join(notes))
-    if folder is not None or html is not None:
-        paths, page = write_report(results, folder, html=html, sections=sections)
-        print(f"{count(len(paths), 'file')} in {folder}; page in {page}" if paths else f"page in {page}")
-    return 0
 
 
 def with_action(arguments: Sequence[str]) -> list[str]:
@@ -398,9 +274,17 @@ ACTIONS = {
     "list": Command("The experiments of the paper.", _no_options, _list),
     "plan": Command("What a study would run, and how long it takes here.", _plan_options, _plan),
     "run": Command("Run a study, or go on with it.", _run_options, _run),
-    "status": Command("How far a study is.", _folder_options, _status),
+    "status": Command("How far a study is.", experiment_results.folder_options, experiment_results.status),
     "tune": Command("Search the settings of a method on dev.", experiment_tune.options, experiment_tune.run),
-    "report": Command("Tables and figures of what is finished.", _report_options, _report),
-    "pack": Command("The finished measurements without texts, in one file.", _pack_options, _pack),
+    "report": Command(
+        "Tables and figures of what is finished.",
+        experiment_results.report_options,
+        experiment_results.report,
+    ),
+    "pack": Command(
+        "The finished measurements without texts, in one file.",
+        experiment_results.pack_options,
+        experiment_results.pack,
+    ),
 }
 options, run = sub_commands("experiment", ACTIONS)
