@@ -11,6 +11,7 @@ import pytest
 from made import change_saved, file, records, run
 
 from unirex.comparison import compare
+from unirex.comparison.gain_intervals import GainIntervals
 from unirex.comparison.tables import main_table
 from unirex.evaluation.records import Probes
 from unirex.evaluation.tally import INTERVAL_DRAWS
@@ -119,7 +120,7 @@ def test_relative_gain_is_over_at_least_four_methods_of_which_some_differ(found,
     assert 0 <= float(csv_rows(different)[0]["cnrg"]) <= 1
 
 
-def test_cnrg_has_an_interval_that_moves_with_the_scale(tmp_path):
+def test_distances_in_cnrg_have_intervals_that_move_with_the_scale(tmp_path):
     """Draw by draw it is the relative gain of the metrics over the texts that were drawn."""
     places = {
         "best": file(tmp_path / "a.jsonl", plausible=0.9, faithful=0.6, right=0.95, seed=1),
@@ -140,13 +141,17 @@ def test_cnrg_has_an_interval_that_moves_with_the_scale(tmp_path):
     again = relative_gain(table)
     for name, gain in found.gains.items():
         assert sure.drawn[name][7] == pytest.approx(again[name].cnrg)
-        low, high = sure.interval(name)
-        assert low <= gain.cnrg <= high
+        low, high = sure.lead(sure.top, name)
+        assert low <= found.gains[sure.top].cnrg - gain.cnrg <= high
     assert sure.best == {"best", "same"} and sure.lead("best", "same") == (0.0, 0.0)
     assert sure.lead("best", "worst")[0] > 0 > sure.lead("worst", "middle")[1]
-    row = next(row for row in csv_rows(found) if row["method"] == "middle")
-    assert float(row["cnrg_low"]) < float(row["cnrg"]) < float(row["cnrg_high"])
-    assert "Of CNRG the texts are drawn for all methods at once" in found.table("markdown")
+    rows = {row["method"]: row for row in csv_rows(found)}
+    distance = float(rows[sure.top]["cnrg"]) - float(rows["middle"]["cnrg"])
+    assert 0 < float(rows["middle"]["behind_low"]) < distance < float(rows["middle"]["behind_high"])
+    assert float(rows["middle"]["behind"]) == pytest.approx(distance) and not rows[sure.top]["behind"]
+    assert "Behind: how far a CNRG is below the highest" in found.table("markdown")
+    unknown = GainIntervals(found.gains, {name: np.full(9, np.nan) for name in found.gains})
+    assert unknown.best == set()  # what cannot be told apart is not
 
 
 def test_a_collapsed_predictor_is_warned_of(tmp_path):

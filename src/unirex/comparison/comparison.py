@@ -177,9 +177,9 @@ class Comparison:
 
     @cached_property
     def gain_intervals(self) -> GainIntervals | None:
-        """How sure the CNRG of each method is, over texts; None without gains."""
+        """How sure distances in CNRG are, over texts; None without gains."""
         keys = [key for keys in self._gain_metrics.values() for key in keys]
-        return gain_intervals(self.methods, keys, self._gains_of) if self.gains else None
+        return gain_intervals(self.methods, keys, self.gains, self._gains_of) if self.gains else None
 
     def _gains_of(self, means: MethodTable) -> dict[str, Gains]:
         return relative_gain(

@@ -15,7 +15,7 @@ from unirex.comparison.significance import whole_set_score
 from unirex.data.example import Label, answer_labels
 from unirex.evaluation.tally import INTERVAL_DRAWS
 from unirex.metrics.arrays import Bools, Floats, Ints
-from unirex.metrics.bootstrap import bootstrap_means, percentile_interval, resamples
+from unirex.metrics.bootstrap import bootstrap_means, percentile_interval, resamples, single_interval
 from unirex.metrics.calibration import BinRow, Bins
 from unirex.metrics.paired import mean_of_known, mean_std
 from unirex.metrics.performance import class_report_of
@@ -54,23 +54,8 @@ class Method:
         if self.seeds == 1:
             return self.runs[0].intervals.get(key, (nan, nan))
         if key not in self._intervals:
-            self._intervals[key] = _single_interval(self.resampled(key))
+            self._intervals[key] = single_interval([resampled([self], [key])[self.name, key]])
         return self._intervals[key]
-
-    def resampled(self, key: str) -> Floats:
-        """A metric in draws of the shared texts, with replacement, mean over seeds: [draws].
-
-        The draws are the same for all metrics and methods. NaN in a draw of texts without a value.
-        """
-        if key not in WHOLE_SET:
-            return _resampled_mean(self.values(key))
-        score, [terms] = whole_set_score(key, [self])
-        terms = np.nan_to_num(terms)  # a text without a prediction adds nothing
-        sums = (
-            np.tensordot(times.astype(np.float64), terms, axes=(1, 1))
-            for times in resamples(len(self.gold), INTERVAL_DRAWS, seed=0)
-        )
-        return np.concatenate([score(part) for part in sums])
 
     @cached_property
     def floor(self) -> dict[str, float]:
@@ -159,6 +144,29 @@ def removals(methods: Sequence[Method]) -> list[str]:
         if slash and name in BY_REMOVAL:
             names.setdefault(removal)
     return [str(removal) for removal in names if removal is not None]
+
+
+def resampled(methods: Sequence[Method], keys: Sequence[str]) -> dict[tuple[str, str], Floats]:
+    """Metrics in draws of the shared texts, with replacement, mean over seeds: by method and metric, [draws].
+
+    The texts drawn are the same for all. NaN in a draw of texts without a value.
+    """
+    means = [(method, key) for method in methods for key in keys if key not in WHOLE_SET]
+    values = [method.values(key) for method, key in means]
+    drawn = bootstrap_means(np.concatenate(values).T, draws=INTERVAL_DRAWS).T if values else np.zeros((0, 0))
+    parts = np.split(drawn, np.cumsum([len(part) for part in values])[:-1]) if values else []
+    found = {
+        (method.name, key): mean_of_known(part) for (method, key), part in zip(means, parts, strict=True)
+    }
+    for method, key in ((method, key) for method in methods for key in keys if key in WHOLE_SET):
+        score, [terms] = whole_set_score(key, [method])
+        terms = np.nan_to_num(terms)  # a text without a prediction adds nothing
+        sums = (
+            np.tensordot(times.astype(np.float64), terms, axes=(1, 1))
+            for times in resamples(len(method.gold), INTERVAL_DRAWS, seed=0)
+        )
+        found[method.name, key] = np.concatenate([score(part) for part in sums])
+    return found
 
 
 def under_removal(method: Method, key: str, removal: str) -> float:
@@ -255,14 +263,6 @@ def interval_over(method: Method, key: str, subset: ExampleSubset, *, fewest: in
     """The 95 % interval of `mean_over` a subset [N]; NaN if fewer than `fewest` of its texts have a value."""
     values = method.values(key)[:, subset.mask]
     known = ~np.isnan(values).all(axis=0)
-    return _single_interval(_resampled_mean(values)) if known.sum() >= fewest else (nan, nan)
-
-
-def _resampled_mean(values: Floats) -> Floats:
-    """The mean over seeds in draws of the texts, from values [seeds, N]: [draws]."""
-    return mean_of_known(bootstrap_means(values.T, draws=INTERVAL_DRAWS).T)
-
-
-def _single_interval(draws: Floats) -> tuple[float, float]:
-    low, high = percentile_interval(draws[:, None])
-    return float(low[0]), float(high[0])
+    if known.sum() < fewest:
+        return nan, nan
+    return single_interval([mean_of_known(bootstrap_means(values.T, draws=INTERVAL_DRAWS).T)])

@@ -29,9 +29,11 @@ GAINS = {
 }
 INTERVALS = "Ranges are 95 % intervals over texts (bootstrap)."
 CNRG_INTERVALS = (
-    "Of CNRG the texts are drawn for all methods at once; marked are the highest and all whose distance from "
-    "it has an interval that includes 0 (not corrected)."
+    "Behind: how far a CNRG is below the highest, with its interval, for which the texts are drawn for all "
+    "methods at once; marked are the highest and all whose interval includes 0 (not corrected), if that are "
+    "not all."
 )
+BEHIND = Head("behind ↓", "behind", "Relative gain", "how far CNRG is below the highest")
 
 
 def main_table(
@@ -100,6 +102,7 @@ def _main_heads(comparison: Comparison, beside: Collection[str]) -> list[Head]:
             if name != "guarded" or shows_guarded(comparison.gains):
                 text = f"{GUARDED if name == 'guarded' else name.upper()} ↑"
                 heads.append(Head(text, name, "Relative gain", f"normalised relative gain {meaning}"))
+        heads.append(BEHIND)
     return heads
 
 
@@ -254,14 +257,14 @@ def paper_cell(row: Published | None, key: str, *, quiet: bool = True) -> Cell:
 
 
 def gain_cells(comparison: Comparison, name: str) -> dict[str, Cell]:
-    """The relative gains of a method, CNRG with its interval and marked if the best, or not told from it."""
+    """The relative gains of a method, and how far its CNRG is below the highest."""
     gains, sure = comparison.gains[name], comparison.gain_intervals
-    cells = {kind: gain_cell(getattr(gains, kind)) for kind in GAINS}
+    cells = {kind: gain_cell(getattr(gains, kind)) for kind in GAINS} | {BEHIND.key: Cell(MISSING)}
     if sure is not None and not isnan(gains.cnrg):
-        low, high = sure.interval(name)
-        numbers = {**cells["cnrg"].numbers, "low": low, "high": high}
-        under = "" if isnan(low) else f"{number(low)}–{number(high)}"
-        cells["cnrg"] = replace(cells["cnrg"], strong=name in sure.best, under=under, numbers=numbers)
+        cells["cnrg"] = replace(cells["cnrg"], strong=name in sure.best)
+        if name != sure.top:
+            behind, bounds = sure.gains[sure.top].cnrg - gains.cnrg, sure.lead(sure.top, name)
+            cells[BEHIND.key] = _interval_cell("cnrg", behind, nan, bounds)
     return cells
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import isnan, nan
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from unirex.comparison import Comparison
@@ -54,14 +53,12 @@ def composite(results: Results, comparison: Comparison, trained_on: str, measure
         "with gold rationales": {name: bar for name, bar in values.items() if name in taught},
     }
     panels = {title: bars for title, bars in panels.items() if bars}
-    sure = comparison.gain_intervals
-    ranges = {} if sure is None else {name: sure.interval(name) for name in values}
     return Figure(
         "composite",
         "Composite relative gain",
         "CNRG, the mean of faithfulness, plausibility and performance, each between the worst and the best "
-        f"row (higher is better). {INTERVALS}",
-        lambda: _bars(panels, ["CNRG"], ranges),
+        "row (higher is better).",
+        lambda: _bars(panels, ["CNRG"]),
     )
 
 
@@ -83,12 +80,8 @@ def desiderata(results: Results, comparison: Comparison, trained_on: str, measur
     )
 
 
-def _bars(
-    panels: Mapping[str, Bars],
-    series: Sequence[str],
-    ranges: Mapping[str, tuple[float, float]] = MappingProxyType({}),
-) -> Any:
-    """Horizontal bars, one group for every row; on those of a single series its range, if it has one."""
+def _bars(panels: Mapping[str, Bars], series: Sequence[str]) -> Any:
+    """Horizontal bars, one group for every row."""
     most = max(map(len, panels.values()))
     height = 0.9 + 0.3 * most * max(1.0, 0.55 * len(series))
     figure, axes = canvas(len(panels), across=2, height=height)
@@ -98,12 +91,10 @@ def _bars(
             places = [row + (number - (len(series) - 1) / 2) * thick for row in range(len(bars))]
             values = [values[number] for values in bars.values()]
             axis.barh(places, values, thick * 0.9, color=COLOURS[number % len(COLOURS)], label=name)
-            for row, place, value in zip(bars, places, values, strict=True):
-                low, high = ranges.get(row, (value, value))
-                axis.hlines(place, low, high, color=MUTED, lw=1.2)
+            for place, value in zip(places, values, strict=True):
                 if not isnan(value):
                     style = {"va": "center", "fontsize": 7, "color": MUTED}
-                    axis.text(max(value, high) + 0.01, place, f"{value:.2f}", **style)
+                    axis.text(value + 0.01, place, f"{value:.2f}", **style)
         axis.set_yticks(range(len(bars)), short_names(list(bars)))
         axis.set_ylim(most - 0.4, -0.6)  # bars of all panels are equally thick
         axis.set(title=title, xlim=(0, 1.08), xlabel="relative gain →")

@@ -10,6 +10,7 @@ from typing import Any
 from unirex.comparison import Comparison
 from unirex.comparison.notes import collapse_warnings, footnotes, name_cell
 from unirex.comparison.tables import (
+    BEHIND,
     CNRG_INTERVALS,
     GAINS,
     INTERVALS,
@@ -186,6 +187,7 @@ def gains(results: Results, comparison: Comparison, trained_on: str, measured_on
         heads.append(Head(f"{title} ↑", name, "Relative gain", GAINS[name]))
         if theirs and name != "guarded":
             heads.append(Head("paper", f"{name}_paper", "Relative gain"))
+    heads.append(BEHIND)
     body = []
     for method in comparison.gains:
         line = {"method": Cell(method), **gain_cells(comparison, method)}
@@ -196,7 +198,7 @@ def gains(results: Results, comparison: Comparison, trained_on: str, measured_on
         body.append([line[head.key] for head in heads])
     caption = (
         "Each metric between the worst and the best row of this table, 0 to 1: FNRG, PNRG, TNRG; CNRG is "
-        f"their mean. {INTERVALS} {CNRG_INTERVALS}"
+        f"their mean. {CNRG_INTERVALS} {INTERVALS}"
     )
     if theirs:
         caption += " The paper's are recomputed from its printed metrics, among its own 16 rows."

@@ -54,7 +54,7 @@ def bootstrap_statistic(
     >>> 0 <= low < high < 0.3
     True
     """
-    return _single_interval([statistic(block) for block in resamples(n, draws, seed)], level)
+    return single_interval([statistic(block) for block in resamples(n, draws, seed)], level)
 
 
 def bootstrap_counts(
@@ -79,7 +79,7 @@ def bootstrap_counts(
     if not total:
         return float("nan"), float("nan")
     drawn = np.random.default_rng(seed).multinomial(total, table.ravel() / total, size=draws)
-    return _single_interval([statistic(drawn.reshape(draws, *table.shape))], level)
+    return single_interval([statistic(drawn.reshape(draws, *table.shape))], level)
 
 
 def bootstrap_means(values: Floats, *, draws: int = DRAWS, seed: int = 0) -> Floats:
@@ -121,7 +121,8 @@ def percentile_interval(draws: Floats, level: float = LEVEL) -> tuple[Floats, Fl
     return ends[0], ends[1]
 
 
-def _single_interval(blocks: Sequence[ArrayLike], level: float) -> tuple[float, float]:
+def single_interval(blocks: Sequence[ArrayLike], level: float = LEVEL) -> tuple[float, float]:
+    """`percentile_interval` of a single column, given in blocks of its draws."""
     draws = np.concatenate([np.zeros(0), *(np.asarray(block, dtype=np.float64) for block in blocks)])
     low, high = percentile_interval(draws[:, None], level)
     return float(low[0]), float(high[0])
