@@ -38,6 +38,10 @@ REDRAW_EVERY = 0.1  # seconds between two states of a bar
 class HeldError(UserError):
     """A folder is held by another process."""
 
+    def __init__(self, message: str, folder: Path | None = None) -> None:
+        super().__init__(message)
+        self.folder = folder
+
 
 def write_file(path: Path, content: str | bytes) -> None:
     """Write `path` atomically: a kill at any moment leaves either the old or the new file."""
@@ -121,7 +125,8 @@ def locked(folder: Path) -> Iterator[None]:
         with _writable(folder):
             file = path.open("a+", encoding="utf-8")
         if _lock(file.fileno()) is False:
-            raise HeldError(f"{folder}: {_owner(path)} is working there; wait for it, or stop it.")
+            said = f"{folder}: {_owner(path)} is working there; wait for it, or stop it."
+            raise HeldError(said, folder)
         if _is_open(path, file.fileno()):
             break
         file.close()  # its last owner removed it between our two steps

@@ -185,6 +185,26 @@ def test_a_cell_of_another_command_is_waited_for_and_fails_as_there(tmp_path, mo
     assert "trained theirs in 83 min" in said
 
 
+def test_a_cell_whose_other_command_has_ended_is_said_to_run_here(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(engine, "PATIENCE", 0.0)
+    tries = []
+
+    def run(one: Cell, store: Path) -> None:
+        tries.append(one.key)
+        if len(tries) == 1:
+            raise HeldError("another process is working there", store / "stage")
+        trivial(one, store)
+
+    assert run_cells([cell("left")], tmp_path, run=run) == []
+    said = capsys.readouterr().err.splitlines()
+    assert [line.partition(",")[0] for line in said if "cells" not in line] == [
+        "training left",
+        "waiting for left",
+        "training left",
+        "trained left in 0 s",
+    ]
+
+
 def test_the_seconds_of_a_training_are_those_of_all_its_parts(place, tmp_path, monkeypatch):
     one = make_study(
         "main", scale="tiny", rows=["AA (IG)"], settings=SETTINGS, data=[str(place / "planted.jsonl")]
@@ -192,9 +212,19 @@ def test_the_seconds_of_a_training_are_those_of_all_its_parts(place, tmp_path, m
     monkeypatch.setitem(cells_module.WORK, "train", lambda cell, store: store / "run")
     folder = one.folder(tmp_path)
     folder.mkdir(parents=True)
+    ended = time.time() - 1000
     (folder / "log.txt").touch()
-    ended = (folder / "log.txt").stat().st_mtime
+    os.utime(folder / "log.txt", (ended, ended))
     (folder / "cell.json").write_text(json.dumps({"begun": ended - 100, "seconds_before": 20.0}))
+    def waits(cell: Cell, store: Path) -> Path:
+        print("a stage is made by another cell")
+        raise HeldError("another process is working there")
+
+    with monkeypatch.context() as other:  # which is no part of it
+        other.setitem(cells_module.WORK, "train", waits)
+        for _ in range(2):
+            with pytest.raises(HeldError):
+                run_cell(one, tmp_path)
     run_cell(one, tmp_path)
     assert 120 <= one.result(tmp_path)["seconds"] < 150
 

@@ -174,7 +174,8 @@ class Cell:
     def result(self, store: Path) -> dict[str, Any]:
         """What a finished cell left: seconds, the folder of its run or its evaluation, and `made_with`.
 
-        The seconds of a training are those of all its parts, if it was killed and went on.
+        The seconds of a training are those of all its parts, if it was killed or failed, and went on; to
+        wait for a stage that another cell makes is none of them.
         """
         return json.loads((self.folder(store) / DONE).read_text("utf-8"))
 
@@ -279,13 +280,13 @@ def run_cell(cell: Cell, store: Path) -> None:
             return
         (folder / FAILED).unlink(missing_ok=True)
         before = _seconds_before(folder) if cell.work == "train" else 0.0  # a measurement begins again
-        about = {**asdict(cell), "begun": time.time(), "seconds_before": before}
-        write_file(folder / ABOUT, json.dumps(about, indent=1) + "\n")
+        _begin(folder, cell, before)
         begin, made = time.monotonic(), made_with()  # the code that runs, whatever is checked out meanwhile
         with _logged_to(folder / LOG):
             try:
                 place = WORK[cell.work](cell, store)
-            except HeldError:  # of a stage that another cell makes: later
+            except HeldError:  # of a stage that another cell makes: later, and to wait is no work
+                _begin(folder, cell, before)
                 raise
             except Exception as error:
                 traceback.print_exc()
@@ -303,8 +304,14 @@ def _logged_to(path: Path) -> Iterator[None]:
         yield
 
 
+def _begin(folder: Path, cell: Cell, before: float) -> None:
+    """Keep what a cell is, and that it begins now, after seconds of work in earlier tries."""
+    about = {**asdict(cell), "begun": time.time(), "seconds_before": before}
+    write_file(folder / ABOUT, json.dumps(about, indent=1) + "\n")
+
+
 def _seconds_before(folder: Path) -> float:
-    """How long a training has run that was killed and goes on now, as far as its log shows."""
+    """How long a training has run that was killed, or failed, and goes on now, as far as its log shows."""
     try:
         before = json.loads((folder / ABOUT).read_text("utf-8"))
         ended = (folder / LOG).stat().st_mtime

@@ -15,7 +15,7 @@ from unirex.experiments.cells import Cell, keep_failure, run_cell
 from unirex.experiments.passes import threads_used
 from unirex.experiments.progress import StudyProgress
 from unirex.experiments.workers import check_processes, processes, threads_each, worker_pool
-from unirex.files import HeldError
+from unirex.files import HeldError, held
 
 RunCell = Callable[[Cell, Path], None]
 PATIENCE = 2.0  # seconds until a cell that another process works on is looked at again
@@ -92,7 +92,7 @@ class Queue:
     """
 
     def __init__(self, cells: Sequence[Cell], store: Path, *, retry_failed: bool = False) -> None:
-        self.postponed: set[str] = set()  # keys of cells that other processes work on, or did
+        self.postponed: dict[str, Path | None] = {}  # key → what another process held when it was tried
         states = {cell.key: cell.state(store) for cell in cells}
         self.done = {key for key, state in states.items() if state == "done"}
         self.waiting = [cell for cell in cells if cell.key not in self.done]
@@ -120,10 +120,10 @@ class Queue:
         self.waiting = [other for other in self.waiting if other.key != cell.key]
         self._drop_hopeless()
 
-    def postpone(self, cell: Cell) -> bool:
-        """Put a cell back: another process works on it. Whether that is so for the first time."""
+    def postpone(self, cell: Cell, folder: Path | None) -> bool:
+        """Put a cell back: another process holds a folder it needs. Whether that is so for the first time."""
         first = cell.key not in self.postponed
-        self.postponed.add(cell.key)
+        self.postponed[cell.key] = folder
         self.waiting.append(cell)
         return first
 
@@ -140,6 +140,9 @@ def _next(queue: Queue, store: Path, progress: StudyProgress) -> Cell | None:
     """The next cell to run; one that failed in the process it was waited for has failed here, too."""
     while cell := queue.next():
         if cell.key not in queue.postponed or cell.state(store) != "failed":
+            folder = queue.postponed.get(cell.key)
+            if folder is not None and not held(folder) and cell.state(store) == "waiting":
+                progress.released(cell)
             return cell
         _failed(queue, cell, UserError(cell.failure(store)), store, progress)
     return None
@@ -151,8 +154,8 @@ def _run_here(queue: Queue, store: Path, run: RunCell, progress: StudyProgress) 
         begin = time.monotonic()
         try:
             run(cell, store)
-        except HeldError:
-            _postponed(queue, cell, progress)
+        except HeldError as error:
+            _postponed(queue, cell, error, progress)
         except Exception as error:
             _failed(queue, cell, error, store, progress)
         else:
@@ -248,8 +251,8 @@ def _fill(
 def _settle(future: Future[float], cell: Cell, queue: Queue, store: Path, progress: StudyProgress) -> None:
     try:
         seconds = future.result()
-    except HeldError:
-        _postponed(queue, cell, progress)
+    except HeldError as error:
+        _postponed(queue, cell, error, progress)
     except BrokenProcessPool:
         raise
     except Exception as error:
@@ -258,8 +261,8 @@ def _settle(future: Future[float], cell: Cell, queue: Queue, store: Path, progre
         _finished(queue, cell, seconds, store, progress)
 
 
-def _postponed(queue: Queue, cell: Cell, progress: StudyProgress) -> None:
-    progress.postponed(cell, first=queue.postpone(cell))
+def _postponed(queue: Queue, cell: Cell, error: HeldError, progress: StudyProgress) -> None:
+    progress.postponed(cell, first=queue.postpone(cell, error.folder))
     time.sleep(PATIENCE)
 
 

@@ -61,6 +61,10 @@ class StudyProgress(Progress):
         if first:
             self.say(f"waiting for {cell.name}, which another process makes")
 
+    def released(self, cell: Cell) -> None:
+        """The other process is gone: a cell that was waited for is made here."""
+        self.waited.discard(cell.key)
+
     def interrupted(self, cell: Cell) -> None:
         """A cell was running when its process, or one beside it, was killed."""
         self.running.pop(cell.key, None)

@@ -61,20 +61,30 @@ class Stages:
         if self.force:
             shutil.rmtree(folder, ignore_errors=True)
         run = Run(folder, name, config, data)
-        with from_kept(folder):
-            if run.finished:
-                system = load(folder)
-                self._report(f"stage {name}: trained before, loaded from {folder}")
-                return system
-        self._report(f"stage {name}: training in {folder}")
-        system = build_system(name, data, config)
+        found = self._trained(name, run)
+        if found is not None:
+            return found
         with new_folder(folder), locked(folder):
+            found = self._trained(name, run)  # meanwhile, by another process
+            if found is not None:
+                return found
+            self._report(f"stage {name}: training in {folder}")
+            system = build_system(name, data, config)
             run.open()
             # Its folder is named after its inputs, so an interrupted stage can always be resumed.
             show = self.progress
             train(system.model, system.text_encoder, data, config, folder=folder, resume=True, progress=show)
             system.save_pretrained(folder)
             run.close()
+        return system
+
+    def _trained(self, name: str, run: Run) -> System | None:
+        """The system of a stage if it was trained before."""
+        with from_kept(run.folder):
+            if not run.finished:
+                return None
+            system = load(run.folder)
+        self._report(f"stage {name}: trained before, loaded from {run.folder}")
         return system
 
     def classifier(self, data: Splits, config: Config) -> System:
