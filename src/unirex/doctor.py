@@ -17,6 +17,7 @@ from typing import Any
 from unirex.data.cache import cache_folder
 from unirex.data.catalogue import ROOT_VARIABLE
 from unirex.errors import UserError, one_line
+from unirex.scale.cores import usable_cores
 
 OK, NOTE, BROKEN = "ok", "note", "broken"
 REQUIREMENT = re.compile(r"^([\w.-]+)(?:\[[^\]]*\])?\s*([^;]*)(?:;(.*))?$")
@@ -62,8 +63,7 @@ def machine() -> Iterator[Finding]:
     yield Finding(
         "machine", "python", OK if python >= (3, 11) else BROKEN, f"{said}; 3.11 or newer is needed"
     )
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    yield Finding("machine", "cores", OK, f"{usable} usable of {os.cpu_count()}")
+    yield Finding("machine", "cores", OK, f"{usable_cores()} usable of {os.cpu_count()}")
     try:
         page = os.sysconf("SC_PAGE_SIZE")
         total, free = (page * os.sysconf(name) / 1e9 for name in ("SC_PHYS_PAGES", "SC_AVPHYS_PAGES"))

@@ -12,12 +12,13 @@ from torch import nn
 
 from unirex.bench.harness import Case, Goal, Row, Timings, interleaved, not_measured, ratio
 from unirex.bench.references import NaiveModel, PlainClassifier, naive_evaluation, padded, stock_pipeline
-from unirex.bench.workload import Workload, usable_cores
+from unirex.bench.workload import Workload
 from unirex.config import Training
 from unirex.data.example import Example
 from unirex.encoding.batch import Batch
 from unirex.evaluation.run import Results, evaluate
 from unirex.models.encoders import encoder_source
+from unirex.scale.cores import usable_cores
 from unirex.training.optimizer import build_optimizer
 
 CLIP = 1.0  # largest gradient norm, as in stock trainers

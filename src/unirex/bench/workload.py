@@ -22,6 +22,7 @@ from unirex.errors import UserError
 from unirex.explanation import Explanation
 from unirex.methods import resolve
 from unirex.methods.building import build_system
+from unirex.scale.cores import usable_cores
 from unirex.system import BATCH_SIZE, System, load
 from unirex.training.run_folder import NOT_INSTALLED, versions
 
@@ -172,12 +173,6 @@ def compared_versions() -> dict[str, str]:
 
     packages = {name: known for name, known in versions(PACKAGES).items() if known != NOT_INSTALLED}
     return {"unirex": unirex.__version__, "python": platform.python_version(), **packages}
-
-
-def usable_cores() -> int:
-    """Cores this process may run on."""
-    affinity = getattr(os, "sched_getaffinity", None)
-    return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
 def _cpu_name() -> str:

@@ -109,7 +109,7 @@ def _own_folder(options: Namespace, study: Study) -> Path:
 
     folder, name = _folder(options, study), options.experiment
     study.check_folder(folder)
-    if folder == Path(name):
+    if folder == Path(name) and _is_study(name):
         return folder
     if options.out is None and _is_study(f"./{name}"):
         raise UserError(
@@ -139,7 +139,8 @@ def _plan(options: Namespace) -> int:
     """Print what would be run and what it takes."""
     from unirex.experiments.plan import checked, plan, too_large
     from unirex.experiments.study import store_of
-    from unirex.experiments.workers import check_processes, threads_each
+    from unirex.experiments.workers import check_processes
+    from unirex.scale.cores import threads_each
 
     check_processes(options.workers, None)
     threads = shared.given_threads(options.threads) or threads_each(options.workers)
@@ -150,7 +151,7 @@ def _plan(options: Namespace) -> int:
     print(_planned(study, planned, workers=options.workers, threads=None if options.no_timing else threads))
     for problem in problems:
         print(f"would fail: {problem}")
-    for line in too_large(study, store):
+    for line in too_large(study, store, workers=options.workers):
         print(f"may not fit: {line}")
     return int(bool(problems))
 
@@ -162,8 +163,7 @@ def _planned(study: Study, planned: Sequence[CellPlan], *, workers: int, threads
 
     uses = {(cell.key, item.variant.row.name) for item in study.measured for cell in item.trained}
     rows = Counter(key for key, _ in uses)
-    number = count(len(study.measured), "measurement")
-    lines = [f"{study.definition.name}, scale {study.facts['scale']}: {number}"]
+    lines = [f"{study.definition.name}, scale {study.facts['scale']}: {count(len(planned), 'cell')}"]
     for work, thing in (("train", "training"), ("measure", "measurement")):
         part = [item for item in planned if item.cell.work == work]
         left = [item for item in part if item.state != "done"]
@@ -173,6 +173,11 @@ def _planned(study: Study, planned: Sequence[CellPlan], *, workers: int, threads
             f"  {count(len(part), thing)}{also}; {len(part) - len(left)} done; "
             f"{sum(item.passes for item in left):,.0f} passes over texts to go{_time(left, ', about ')}"
         )
+        lines += [
+            f"    {item.cell.name}: for {rows[item.cell.key]} rows"
+            for item in part
+            if rows[item.cell.key] > 1
+        ]
     left = [item for item in planned if item.state != "done"]
     whole = _time(left, "  about ", workers=workers)
     if threads is not None:
@@ -227,8 +232,10 @@ def _run(options: Namespace) -> int:
         print(f"study in {folder}, cells in {store_of(folder)}", file=sys.stderr)
     for problem in checked(study, store_of(folder), failed=options.retry_failed):
         print(f"would fail: {problem}", file=sys.stderr)
-    for line in too_large(study, store_of(folder)):
-        print(f"may not fit: {line}", file=sys.stderr)
+    if options.engine == "local":  # a cluster knows what its machines hold
+        workers, failed = options.workers or 1, options.retry_failed
+        for line in too_large(study, store_of(folder), workers=workers, failed=failed):
+            print(f"may not fit: {line}", file=sys.stderr)
     try:
         with experiment_tune.workers(options) as workers:
             failures = study.run(folder, retry_failed=options.retry_failed, **workers)

@@ -82,7 +82,7 @@ def _report_folder(options: Namespace) -> Path:
     from unirex.experiments.study import FILE
 
     folder = Path(options.out)
-    own = [Path(place).resolve() for place in options.places] == [folder.resolve()]
+    own = [_place(place).resolve() for place in options.places] == [folder.resolve()]
     if not own and ((folder / FILE).is_file() or is_search(folder)):
         raise UserError(f"--out {folder}: holds a study; its report would be lost. Choose another folder.")
     return folder
@@ -107,8 +107,11 @@ def pack(options: Namespace) -> int:
     folder = _place(options.folder)
     if is_search(folder):
         raise UserError(f"{folder}: a search; its report/trials.csv has all numbers and no texts.")
+    path = Path(options.pack or folder.resolve())
+    if options.pack and (path.is_dir() or path.stem in ("", ENDING)):
+        raise UserError(f"{options.pack}: is a folder; give a file, such as {path / folder.name}{ENDING}.")
+    path = path if path.suffix == ENDING else path.with_name(path.name + ENDING)
     results = _loaded(folder)
-    path = Path(f"{options.pack or folder.resolve()}".removesuffix(ENDING) + ENDING)
     number = write_pack(results, path)
     size = f"{path.stat().st_size / 1000:,.0f} kB"
     print(f"{number} of {count(len(results.planned), 'measurement')} in {path}, {size}, without texts")

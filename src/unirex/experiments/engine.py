@@ -12,10 +12,10 @@ from pathlib import Path
 
 from unirex.errors import UserError, one_line
 from unirex.experiments.cells import Cell, keep_failure, run_cell
-from unirex.experiments.passes import threads_used
 from unirex.experiments.progress import StudyProgress
-from unirex.experiments.workers import check_processes, processes, threads_each, worker_pool
+from unirex.experiments.workers import check_processes, processes, worker_pool
 from unirex.files import HeldError, held
+from unirex.scale.cores import threads_each, threads_used
 
 RunCell = Callable[[Cell, Path], None]
 PATIENCE = 2.0  # seconds until a cell that another process works on is looked at again

@@ -1,4 +1,4 @@
-"""The figures of studies: bars of relative gain, lines over what varies, quality against cost, intervals."""
+"""The figures of studies: lines over what varies, quality against cost, intervals."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ from unirex.data.validate import is_number
 from unirex.metrics.paired import mean_std
 from unirex.metrics.registry import metric
 from unirex.report import plots
-from unirex.report.figures import COLOURS, MUTED, Figure, SystemStyle, canvas, short_names
+from unirex.report.figures import MUTED, Figure, SystemStyle, canvas, short_names
 from unirex.report.grid import Cell as TableCell
 from unirex.report.plots import Estimate, LinePanel, Series
 from unirex.report.table import cell, header
 
 if TYPE_CHECKING:
-    from unirex.experiments.cells import Cell
     from unirex.experiments.results import Results
 
 GOLD = "training.gold_fraction"
@@ -28,7 +27,6 @@ CONSTANT = "\0"  # the place of rows that have the same value at all points
 Points = dict[
     Any, tuple[str, list[float]]
 ]  # at each value of a setting the variant and a value for each seed
-Bars = Mapping[str, Sequence[float]]  # of each row, one value for each series
 Dots = Mapping[str, tuple[Estimate, float]]  # of each row, and as published
 
 
@@ -38,70 +36,6 @@ def mean_cell(key: str, values: Sequence[float]) -> TableCell:
     if isnan(std):
         return value_cell(key, mean)
     return TableCell(f"{cell(key, mean)} ± {cell(key, std)}", numbers={"": mean, "std": std})
-
-
-def composite(results: Results, comparison: Comparison, trained_on: str, measured_on: str) -> Figure | None:
-    """CNRG of rows that learn without people's marks, and of those that learn from them."""
-    if not comparison.gains:
-        return None
-    values = {name: [gain.cnrg] for name, gain in comparison.gains.items()}
-    taught = {
-        measurement.variant.name for measurement in results.finished if _learns_marks(measurement.trained[-1])
-    }
-    panels = {
-        "without gold rationales": {name: bar for name, bar in values.items() if name not in taught},
-        "with gold rationales": {name: bar for name, bar in values.items() if name in taught},
-    }
-    panels = {title: bars for title, bars in panels.items() if bars}
-    return Figure(
-        "composite",
-        "Composite relative gain",
-        "CNRG, the mean of faithfulness, plausibility and performance, each between the worst and the best "
-        "row (higher is better).",
-        lambda: _bars(panels, ["CNRG"]),
-    )
-
-
-def _learns_marks(trained: Cell) -> bool:
-    """Whether a training learns from gold rationales."""
-    return bool(trained.content["config"]["objectives"]["plausibility"]["weight"])
-
-
-def desiderata(results: Results, comparison: Comparison, trained_on: str, measured_on: str) -> Figure | None:
-    """FNRG, PNRG and TNRG of every row."""
-    if not comparison.gains:
-        return None
-    bars = {name: [gain.fnrg, gain.pnrg, gain.tnrg] for name, gain in comparison.gains.items()}
-    return Figure(
-        "desiderata",
-        "Relative gain by desideratum",
-        "Faithfulness, plausibility and task performance, each between the worst and the best row.",
-        lambda: _bars({"": bars}, ["faithfulness", "plausibility", "performance"]),
-    )
-
-
-def _bars(panels: Mapping[str, Bars], series: Sequence[str]) -> Any:
-    """Horizontal bars, one group for every row."""
-    most = max(map(len, panels.values()))
-    height = 0.9 + 0.3 * most * max(1.0, 0.55 * len(series))
-    figure, axes = canvas(len(panels), across=2, height=height)
-    thick = 0.8 / len(series)
-    for axis, (title, bars) in zip(axes, panels.items(), strict=True):
-        for number, name in enumerate(series):
-            places = [row + (number - (len(series) - 1) / 2) * thick for row in range(len(bars))]
-            values = [values[number] for values in bars.values()]
-            axis.barh(places, values, thick * 0.9, color=COLOURS[number % len(COLOURS)], label=name)
-            for place, value in zip(places, values, strict=True):
-                if not isnan(value):
-                    style = {"va": "center", "fontsize": 7, "color": MUTED}
-                    axis.text(value + 0.01, place, f"{value:.2f}", **style)
-        axis.set_yticks(range(len(bars)), short_names(list(bars)))
-        axis.set_ylim(most - 0.4, -0.6)  # bars of all panels are equally thick
-        axis.set(title=title, xlim=(0, 1.08), xlabel="relative gain →")
-        axis.grid(False, axis="y")
-    if len(series) > 1:
-        axes[0].legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=len(series))
-    return figure
 
 
 def auprc_lines(results: Results, comparison: Comparison, trained_on: str, measured_on: str) -> Figure | None:

@@ -61,10 +61,32 @@ class PackedResults(Results):
 
     @property
     def planned(self) -> list[str]:
-        """The names of all measurements, each once."""
-        return [
-            name for name, *_ in dict.fromkeys(tuple(part) for pack in self.packs for part in pack.planned)
+        """The names of all measurements: what any pack plans, with the seeds of all."""
+        order = [variant.name for variant in self.definition.variants()]
+        places = {(name, *on) for pack in self.packs for name, _, *on in pack.planned}
+        ranked = sorted(places, key=lambda place: (order.index(place[0]), place))
+        return [name for name, *_ in ranked for _ in self.definition.seeds]
+
+    @property
+    def other_settings(self) -> list[str]:
+        """The rows of packs that were run with other settings or measuring than most measurements."""
+        chosen = [_chosen(pack.definition) for pack in self.packs]
+        weights = [
+            sum(
+                len(pack.measurements)
+                for pack, own in zip(self.packs, chosen, strict=True)
+                if own == settings
+            )
+            for settings in chosen
         ]
+        usual, said = chosen[weights.index(max(weights))], list[str]()
+        for pack, own in zip(self.packs, chosen, strict=True):
+            names = [name for name in {**own, **usual} if own.get(name) != usual.get(name)]
+            rows = dict.fromkeys(packed.measured.variant.name for packed in pack.measurements)
+            if names and rows:
+                values = ", ".join(f"{name} {own.get(name)} ({usual.get(name)})" for name in names)
+                said.append(f"{', '.join(rows)}: {values}.")
+        return list(dict.fromkeys(said))
 
     def evaluation(self, measurement: Measured) -> EvaluationSource:
         """A measurement, to be compared."""
@@ -73,6 +95,12 @@ class PackedResults(Results):
     def saved(self, measurement: Measured) -> dict[str, Any]:
         """Its `metrics.json`."""
         return with_interval(dict(self._found[slot(measurement)].saved))
+
+
+def _chosen(definition: Definition) -> dict[str, Any]:
+    """What is chosen for all rows of an experiment."""
+    measured = {f"measure.{name}": value for name, value in flat(definition.measure).items()}
+    return flat(without_folders(definition.settings)) | measured
 
 
 def _borrowed(pack: Pack, own: Sequence[Pack]) -> Pack:
@@ -91,14 +119,17 @@ def _borrowed(pack: Pack, own: Sequence[Pack]) -> Pack:
         and packed.measured.cell.content["split"] in splits
         and _same_reading(packed.measured, pack.definition, variant, definition)
     ]
-    found = [_as_variant(*part) for part in asked]
-    if not any(found):
+    found = [
+        (packed, definition)
+        for part, variant, definition in asked
+        if (packed := _as_variant(part, variant, definition)) is not None
+    ]
+    if not found:
         raise UserError(
             f"{pack.place}: is of experiment {pack.definition.name} and has nothing that is missing in "
             f"{own[0].place}, of {own[0].definition.name}; report them one by one."
         )
-    taken = [packed for packed in found if packed is not None]
-    return replace(pack, definition=own[0].definition, planned=[], measurements=taken)
+    return replace(pack, definition=found[0][1], planned=[], measurements=[packed for packed, _ in found])
 
 
 def _same_reading(measurement: Measured, theirs: Definition, variant: Variant, ours: Definition) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -15,6 +14,7 @@ from unirex.encoding.gold import gold_share, gold_size
 from unirex.errors import UserError
 from unirex.experiments.cells import Cell, Data
 from unirex.extractors import extractor_name
+from unirex.scale.cores import threads_used
 from unirex.training.cost import FORWARD, SECOND_ENCODER, VIEWS, attribution_passes, passes_per_text
 
 TIMED = 3  # batches timed
@@ -148,16 +148,3 @@ def _batches(items: Sequence[Any]) -> Iterator[list[Any]]:
 
 def _spread(items: Sequence[Any], number: int) -> list[Any]:
     return [items[int(index * len(items) / number)] for index in range(min(number, len(items)))]
-
-
-@contextmanager
-def threads_used(threads: int) -> Iterator[None]:
-    """Compute with this many CPU threads, then with as many as before."""
-    import torch
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(threads)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

@@ -47,10 +47,7 @@ def checked(study: Study, store: Path | None = None, *, failed: bool = True) -> 
     Without `failed`, those that have failed before, which are not run again, are left out.
     """
     failing: dict[str, list[str]] = {}
-    settled = {"done"} if failed else {"done", "failed"}
-    for cell in study.cells:
-        if store is not None and cell.state(store) in settled:
-            continue
+    for cell in study.cells if store is None else _to_come(study, store, failed=failed):
         try:
             _check_training(cell) if cell.work == "train" else _check_measurement(cell)
         except UserError as error:
@@ -59,17 +56,35 @@ def checked(study: Study, store: Path | None = None, *, failed: bool = True) -> 
     return [f"{names[0]}{also[reason]}: {reason}" for reason, names in failing.items()]
 
 
-def too_large(study: Study, store: Path) -> list[str]:
-    """The cells to come that need more memory than this machine has, a line each."""
-    from unirex.models.plan import memory
+def too_large(study: Study, store: Path, *, workers: int = 1, failed: bool = True) -> list[str]:
+    """The cells to come that need more memory than this machine has, a line each; `failed` as in `checked`.
 
-    there, left = memory("cpu"), [cell for cell in study.cells if cell.state(store) != "done"]
-    return [
+    With several workers, also whether the largest ones fit beside one another.
+    """
+    from unirex.models.plan import memory, share_memory
+
+    there, left = memory("cpu"), _to_come(study, store, failed=failed)
+    with share_memory(workers):
+        needed = [cell for cell in with_needs(left, work_of(study.cells)) if not cell.needs.gpus]
+    lines = [
         f"{cell.work} {cell.name}: takes about {cell.needs.memory / 1e9:.0f} GB of memory, this machine has "
         f"{there / 1e9:.0f} GB; a smaller training.batch_size takes less."
-        for cell in with_needs(left, work_of(study.cells))
-        if cell.needs.memory > there and not cell.needs.gpus
+        for cell in needed
+        if cell.needs.memory > there
     ]
+    largest = sum(sorted(cell.needs.memory for cell in needed)[-workers:])
+    if not lines and largest > there:
+        lines.append(
+            f"the {workers} largest cells, side by side: take about {largest / 1e9:.0f} GB of memory, this "
+            f"machine has {there / 1e9:.0f} GB; fewer --workers take less."
+        )
+    return lines
+
+
+def _to_come(study: Study, store: Path, *, failed: bool) -> list[Cell]:
+    """The cells that are not done, with or without those that have failed."""
+    settled = {"done"} if failed else {"done", "failed"}
+    return [cell for cell in study.cells if cell.state(store) not in settled]
 
 
 def _check_training(cell: Cell) -> None:

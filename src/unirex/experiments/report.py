@@ -10,24 +10,17 @@ from typing import Any
 from unirex.comparison import Comparison
 from unirex.comparison.notes import collapse_warnings, footnotes, name_cell
 from unirex.comparison.tables import (
-    BEHIND,
-    CNRG_INTERVALS,
-    GAINS,
-    INTERVALS,
     count_cell,
-    gain_cell,
-    gain_cells,
     metric_cell,
     metric_head,
     paper_cell,
     table_caption,
 )
-from unirex.experiments import examples, figures
+from unirex.experiments import examples, figures, gains
 from unirex.experiments.results import Results, StudyResults
 from unirex.files import write_file
 from unirex.methods.presets import preset, whole_preset
 from unirex.metrics.registry import HEADLINE, PERFORMANCE_SCORES
-from unirex.metrics.relative_gain import GUARDED, shows_guarded
 from unirex.paper import published
 from unirex.report.figures import Figure
 from unirex.report.grid import Cell, Grid, Head
@@ -44,13 +37,14 @@ SHOWN_VERSIONS = ("unirex", "torch", "transformers", "python")
 
 def report(results: Results) -> list[Section]:
     """The parts that the experiment asks for, of every dataset of which something is finished."""
-    parts: list[Section] = []
-    for trained_on, measured_on in results.datasets():
-        comparison = results.comparison(trained_on, measured_on)
+    parts, comparisons = list[Section](), {on: results.comparison(*on) for on in results.datasets()}
+    for on, comparison in comparisons.items():
         for name in results.definition.report:
             if results.has_texts or name != "examples":
-                parts += DRAWN[name](results, comparison, trained_on, measured_on)
-    return parts
+                parts += DRAWN[name](results, comparison, *on)
+    tables = {on: gains.by_row(found.gains) for (by, on), found in comparisons.items() if by == on}
+    tables = {on: rows for on, rows in tables.items() if rows}
+    return [*parts, *gains.mean_sections(results, tables)] if len(tables) > 1 else parts
 
 
 def write_report(
@@ -105,6 +99,9 @@ def state_notes(results: Results) -> list[str]:
     notes += [f"Failed: {failure}" for failure in results.failures]
     if results.missing:
         notes.append(f"Not yet, or not with all seeds and datasets: {', '.join(results.missing)}.")
+    notes += [
+        f"Run with other settings than the rest (in brackets): {said}" for said in results.other_settings
+    ]
     if "examples" in results.definition.report and not results.has_texts:
         notes.append("The part `examples` is left out: there are no texts here.")
     seeds = results.definition.seeds
@@ -175,36 +172,14 @@ def _columns(results: Results, comparison: Comparison, measured_on: str) -> list
     return [key for key in usual if comparison.measured([key])]
 
 
-def gains(results: Results, comparison: Comparison, trained_on: str, measured_on: str) -> Iterator[Section]:
-    """Normalised relative gain of every row among these, the paper's recomputed beside it."""
-    if not comparison.gains:
-        return
-    theirs = published.recomputed(measured_on) if measured_on in published.DATASETS else {}
-    names = [name for name in GAINS if name != "guarded" or shows_guarded(comparison.gains)]
-    heads = [Head("", "method")]
-    for name in names:
-        title = GUARDED if name == "guarded" else name.upper()
-        heads.append(Head(f"{title} ↑", name, "Relative gain", GAINS[name]))
-        if theirs and name != "guarded":
-            heads.append(Head("paper", f"{name}_paper", "Relative gain"))
-    heads.append(BEHIND)
-    body = []
-    for method in comparison.gains:
-        line = {"method": Cell(method), **gain_cells(comparison, method)}
-        for name in names:
-            plain = results.without_preset[method]
-            value = getattr(theirs[plain], name) if plain in theirs else None
-            line[f"{name}_paper"] = Cell(gain_cell(value).text, quiet=True, numbers=gain_cell(value).numbers)
-        body.append([line[head.key] for head in heads])
-    caption = (
-        "Each metric between the worst and the best row of this table, 0 to 1: FNRG, PNRG, TNRG; CNRG is "
-        f"their mean. {CNRG_INTERVALS} {INTERVALS}"
-    )
-    if theirs:
-        caption += " The paper's are recomputed from its printed metrics, among its own 16 rows."
-    notes = [note for note in comparison.warnings if note not in comparison.notes]
-    title = _title("Normalised relative gain", trained_on, measured_on)
-    yield Section(f"gains-{_place(trained_on, measured_on)}", title, [Grid(heads, body, caption, notes)])
+def gain_table(
+    results: Results, comparison: Comparison, trained_on: str, measured_on: str
+) -> Iterator[Section]:
+    """Normalised relative gain of every row among these."""
+    if comparison.gains:
+        title = _title("Normalised relative gain", trained_on, measured_on)
+        grid = gains.table(results, comparison, measured_on)
+        yield Section(f"gains-{_place(trained_on, measured_on)}", title, [grid])
 
 
 def _drawn(
@@ -221,6 +196,17 @@ def _drawn(
             yield Section(figure.name, _title(figure.title, trained_on, measured_on), figures=[figure])
 
     return part
+
+
+def _bars(
+    draw: Callable[[Results, gains.ByRow, gains.ByRow], Figure | None],
+) -> Callable[[Results, Comparison, str, str], Figure | None]:
+    """Bars of the relative gains on one dataset."""
+
+    def figure(results: Results, comparison: Comparison, trained_on: str, measured_on: str) -> Figure | None:
+        return draw(results, gains.by_row(comparison.gains), gains.published_gains(results, measured_on))
+
+    return figure
 
 
 def chosen_examples(
@@ -250,9 +236,9 @@ def _place(trained_on: str, measured_on: str) -> str:
 
 DRAWN: dict[str, Callable[[Results, Comparison, str, str], Iterator[Section]]] = {
     "table": table,
-    "gains": gains,
-    "composite": _drawn(figures.composite),
-    "desiderata": _drawn(figures.desiderata),
+    "gains": gain_table,
+    "composite": _drawn(_bars(gains.composite)),
+    "desiderata": _drawn(_bars(gains.desiderata)),
     "auprc-lines": _drawn(figures.auprc_lines),
     "cost": _drawn(figures.cost),
     "intervals": _drawn(figures.intervals),

@@ -69,6 +69,11 @@ class Results(ABC):
         """What failed and why."""
         return ()
 
+    @property
+    def other_settings(self) -> Sequence[str]:
+        """Rows that were run with other settings than the rest, and which."""
+        return ()
+
     @abstractmethod
     def evaluation(self, measurement: Measured) -> EvaluationInput:
         """A finished measurement, to be compared."""

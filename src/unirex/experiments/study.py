@@ -165,7 +165,8 @@ class Study:
         from unirex.experiments.engine import run_cells
         from unirex.experiments.needs import with_needs
         from unirex.experiments.passes import paces, work_of
-        from unirex.experiments.workers import check_processes, threads_each
+        from unirex.experiments.workers import check_processes
+        from unirex.scale.cores import threads_each
 
         check_processes(workers, threads)
         self.check_folder(folder)

@@ -31,11 +31,6 @@ def check_processes(workers: int, threads: int | None) -> None:
         raise UserError(f"--threads {threads}: give at least 1.")
 
 
-def threads_each(workers: int) -> int:
-    """CPU threads of each worker if the cores are divided among them."""
-    return max(1, (os.cpu_count() or 1) // workers)
-
-
 def processes(workers: int, threads: int) -> str:
     """Who runs the cells, in words."""
     return f"{count(workers, 'worker')} of {count(threads, 'thread')}"

@@ -65,6 +65,9 @@ def _line(axis: Any, line: Series) -> None:
     values, low, high = zip(*map(_drawn, line.numbers), strict=True)
     axis.plot(x, values, **_line_style(line.order), zorder=3)
     axis.fill_between(x, low, high, color=style.colour, alpha=0.14, lw=0, zorder=2)
+    known = [False, *(not math.isnan(value) for value in values), False]
+    alone = [at for at in x if known[at + 1] and not known[at] and not known[at + 2]]  # a band would not show
+    axis.vlines(alone, [low[at] for at in alone], [high[at] for at in alone], color=style.colour, alpha=0.5)
 
 
 def _drawn(estimate: Estimate) -> Estimate:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 from unirex.errors import UserError, unknown
+from unirex.scale.cores import threads_each
 from unirex.scale.crew import Crew, Work
 
 Engine = Literal["local", "ray"]
@@ -57,5 +57,5 @@ class Staff:
         from unirex.scale.processes import Here, Processes
 
         workers = self.workers or 1
-        threads = self.threads or max(1, (os.cpu_count() or 1) // workers)
+        threads = self.threads or threads_each(workers)
         yield (Here if workers == 1 else Processes)(work, threads=threads), workers

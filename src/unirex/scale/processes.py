@@ -11,8 +11,8 @@ from multiprocessing.connection import Connection, wait
 from typing import Any, cast
 
 from unirex.errors import UserError
-from unirex.experiments.passes import threads_used
 from unirex.experiments.workers import become_worker, worker_context
+from unirex.scale.cores import threads_used
 from unirex.scale.crew import (
     Advanced,
     Crew,

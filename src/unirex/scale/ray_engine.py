@@ -19,7 +19,7 @@ from typing import Any
 from unirex.errors import UserError, one_line
 from unirex.experiments.cells import Cell, Needs
 from unirex.experiments.engine import KilledError
-from unirex.experiments.passes import threads_used
+from unirex.scale.cores import threads_used
 from unirex.scale.crew import (
     Advanced,
     Crew,
