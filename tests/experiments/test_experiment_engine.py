@@ -216,6 +216,7 @@ def test_the_seconds_of_a_training_are_those_of_all_its_parts(place, tmp_path, m
     (folder / "log.txt").touch()
     os.utime(folder / "log.txt", (ended, ended))
     (folder / "cell.json").write_text(json.dumps({"begun": ended - 100, "seconds_before": 20.0}))
+
     def waits(cell: Cell, store: Path) -> Path:
         print("a stage is made by another cell")
         raise HeldError("another process is working there")

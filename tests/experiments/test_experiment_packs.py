@@ -71,7 +71,8 @@ def test_a_pack_of_another_experiment_gives_what_is_missing(studied, tmp_path, c
     assert main(["experiment", "report", less, *twice]) == 2
     assert "again.zip: is of experiment main and has nothing that is missing" in capsys.readouterr().err
     assert main(["experiment", "report", less, str(other), "--out", str(tmp_path / "both")]) == 0
-    assert "3 of 3 measurements finished." in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "3 of 3 measurements finished." in said and "other settings" not in said
 
     def numbers(folder):
         measured = [row for row in tidy(folder) if row["metric"] != "seconds"]
@@ -81,6 +82,28 @@ def test_a_pack_of_another_experiment_gives_what_is_missing(studied, tmp_path, c
     assert main(["experiment", "report", str(gold), str(other)]) == 2
     said = capsys.readouterr().err
     assert "is of experiment main and has nothing that is missing in" in said and said.count("\n") == 1
+
+
+def test_rows_with_fewer_seeds_or_other_settings_are_named(studied, tmp_path, capsys):
+    whole = tmp_path / "whole.zip"
+    assert main(["experiment", "pack", str(studied("main")), str(whole)]) == 0
+    with zipfile.ZipFile(whole) as pack:
+        about = json.loads(pack.read("pack.json"))
+
+    def part(name, wanted):
+        kept = [found for found in about["measurements"] if (found["row"] == "L2E") == wanted]
+        changed = json.dumps({**about, "measurements": kept}).encode()
+        return repacked(whole, tmp_path / name, pack=changed)
+
+    rest = part("rest.zip", wanted=False)
+    about["definition"]["seeds"] = [0, 1]
+    about["definition"]["settings"]["training"]["epochs"] = 7
+    one = part("one.zip", wanted=True)
+    capsys.readouterr()
+    assert main(["experiment", "report", one, rest]) == 0
+    said = capsys.readouterr().out
+    assert "5 of 10 measurements finished." in said and "Scale tiny, seeds 0, 1." in said
+    assert "Run with other settings than the rest (in brackets): L2E: training.epochs 7 (1)." in said
 
 
 def test_wrong_packs_are_named(studied, tmp_path, capsys):

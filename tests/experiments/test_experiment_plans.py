@@ -18,6 +18,10 @@ def test_plan(place, studied, capsys):
     study = load_study(folder)
     planned = plan(study, store_of(folder))
     assert all(item.state == "done" and item.seconds is None for item in planned)
+    assert main(command("plan", place, "main", folder, "--no_timing")) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("main, scale tiny: 33 cells\n")
+    assert "    AA (Grad), seed 0, planted: for 6 rows\n" in said  # who shares the classifier
     wanted = ("--rows", "AA (IG)", "--workers")
     assert main(command("plan", place, "main", folder, *wanted, "2", "--threads", "1")) == 0
     assert "about 0 s here with 2 workers of 1 thread\n" in capsys.readouterr().out
@@ -49,6 +53,11 @@ def test_what_cells_need_is_said_before_and_asked_of_a_cluster(place, tmp_path, 
     assert [line.split(":")[0] for line in too_large(study, tmp_path / "cells")] == [
         "train UNIREX (SLM-FP), seed 0, planted"
     ]
+    monkeypatch.setattr("unirex.models.plan.memory", lambda device: 1.1e9)
+    small = make_study("main", rows=["UNIREX (SLM-FP)"], **{**options, "settings": {**large, "training": {}}})
+    assert too_large(small, tmp_path / "cells") == []
+    (beside,) = too_large(small, tmp_path / "cells", workers=2)
+    assert beside.startswith("the 2 largest cells, side by side: take about 1 GB of memory")
     assert seen["two"].cores == 2 and 1.2e9 < seen["two"].memory < 1.4e9
     assert seen["gpu"].gpus == 2 and not seen["two"].gpus
     asked = "--settings.training.accelerator=gpu"

@@ -1,13 +1,17 @@
 """Every experiment runs at its smallest scale and reports what it has."""
 
 import re
+from math import nan
 
+import numpy as np
 import pytest
 
 from studies import tidy
+from unirex.experiments import gains
 from unirex.experiments.definition_file import experiment_names
 from unirex.experiments.results import StudyResults, with_interval
 from unirex.experiments.saved import load_study
+from unirex.report.plots import LinePanel, Series, lines
 
 
 @pytest.mark.parametrize("name", experiment_names())
@@ -20,10 +24,16 @@ def test_every_experiment_runs(studied, name):
     page = (folder / "report.html").read_text("utf-8")
     assert all(row.name in page for row in study.definition.rows)
     table = (folder / "report" / "table-planted.md").read_text("utf-8") if name != "qualitative" else ""
+    heads = table.partition("\n")[0].split(" | ")
     for row in rows if table else ():
-        if row["metric"] == "accuracy":  # every row of the table has its own numbers
+        if row["metric"] in SHOWN:  # every row of the table has its own numbers, each in its column
             line = next(line for line in table.splitlines() if line.startswith(f"| {shown_name(row)} |"))
-            assert f"{100 * float(row['value']):.1f}" in line
+            head, scale, decimals = SHOWN[row["metric"]]
+            number = f"{scale * float(row['value']):.{decimals}f}".replace("-0.000", "0.000")
+            assert number in line.split(" | ")[heads.index(head)]
+
+
+SHOWN = {"accuracy": ("Acc ↑", 100, 1), "csd": ("CSD ↑", 1, 3), "auprc": ("AUPRC ↑", 100, 1)}
 
 
 def shown_name(row: dict[str, str]) -> str:
@@ -46,12 +56,52 @@ def test_files_of_a_report(studied):
         drawn = (studied(name) / "report" / f"{figure}-planted.svg").read_text("utf-8")
         missing = [text for text in texts if f">{text}<" not in drawn]
         assert not missing, re.findall(r">([^<>]+)</text>", drawn)[12:]
-    gains = (studied("main") / "report" / "gains-planted.md").read_text("utf-8")
-    assert "| CNRG ↑ |" in gains and all(f"| {name} |" in gains for name in ("L2E", "FRESH", "SLM-FPO"))
+    gain_table = (studied("main") / "report" / "gains-planted.md").read_text("utf-8")
+    assert "| CNRG ↑ | behind ↓ |" in gain_table
+    assert all(f"| {name} |" in gain_table for name in ("L2E", "FRESH", "SLM-FPO"))
     cost = (studied("efficiency") / "report" / "table-planted.md").read_text("utf-8")
     assert "AA (IG) (steps 10)" in cost and "s/text" in cost
     marked = (studied("qualitative") / "report" / "examples-planted.tex").read_text("utf-8")
     assert r"\textbf{" in marked and "Gold &" in marked
+
+
+def test_bars_are_as_long_as_the_gains_and_marked_where_the_paper_is(studied):
+    results = StudyResults(load_study(studied("main")), studied("main"))
+    rows = gains.by_row(results.comparison("planted", "planted").gains)
+    theirs = {"L2E": {"fnrg": 0.3, "pnrg": 0.2, "tnrg": 0.1, "cnrg": 0.25}}
+    for draw, kinds in ((gains.composite, ["cnrg"]), (gains.desiderata, ["fnrg", "pnrg", "tnrg"])):
+        drawn = draw(results, rows, theirs).drawn()
+        taught, untaught = {"UNIREX (SLM-FP)", "SLM-FPO"}, {"AA (IG)", "L2E", "FRESH"}
+        for axis, names in zip(drawn.axes, (untaught, taught), strict=True):
+            assert {label.get_text() for label in axis.get_yticklabels()} == names
+            expected = [rows[name][kind] for kind in kinds for name in rows if name in names]
+            assert [bar.get_width() for bar in axis.patches] == pytest.approx(expected)
+        marks = [line.get_xdata()[0] for axis in drawn.axes for line in axis.lines]
+        assert [mark for mark in marks if not np.isnan(mark)] == [theirs["L2E"][kind] for kind in kinds]
+
+
+def test_means_over_datasets_are_of_the_rows_that_all_have(studied, monkeypatch):
+    results = StudyResults(load_study(studied("main")), studied("main"))
+    rows = gains.by_row(results.comparison("planted", "planted").gains)
+    other = {name: {kind: value / 2 for kind, value in row.items()} for name, row in rows.items()}
+    del other["FRESH"]
+    table, composite, desiderata = gains.mean_sections(results, {"planted": rows, "other": other})
+    (grid,) = table.tables
+    by_name = {line[0].text: [cell.text for cell in line[1:]] for line in grid.body}
+    assert "FRESH" not in by_name and table.title.endswith("mean of planted, other")
+    mean, apart = 0.75 * rows["L2E"]["cnrg"], [rows["L2E"]["cnrg"], other["L2E"]["cnrg"]]
+    assert by_name["L2E"][3:] == [f"{value:.3f}" for value in (mean, *apart)]
+    assert [part.figures[0].name for part in (composite, desiderata)] == ["composite-mean", "desiderata-mean"]
+    monkeypatch.setattr(gains, "published_gains", lambda results, on: {"L2E": rows["L2E"]} if on else {})
+    (grid,) = next(gains.mean_sections(results, {"planted": rows, "other": other})).tables
+    assert [head.text for head in grid.head[1:3]] == ["FNRG ↑", "paper"]
+
+
+def test_a_point_without_neighbours_has_its_interval():
+    one = Series("a", [(1.0, 0.5, 1.5), (nan, nan, nan), (2.0, 1.5, 2.5), (3.0, 2.5, 3.5)], 0)
+    (axis,) = lines([LinePanel("", "x", "y", ["1", "2", "3", "4"], [one])]).axes
+    (alone,) = [part for part in axis.collections if type(part).__name__ == "LineCollection"]
+    assert [part.tolist() for part in alone.get_segments()] == [[[0.0, 0.5], [0.0, 1.5]]]
 
 
 def test_the_interval_of_an_f1_follows_from_its_confusion_matrix(studied):
