@@ -110,6 +110,22 @@ def test_a_stray_answer_is_counted_in_the_interval_of_its_method(tmp_path):
     assert method.labels is None and low < method.value("macro_f1") < high < 0.7
 
 
+def test_a_method_that_does_not_know_what_is_right_leaves_the_tests_of_others(tmp_path):
+    def bare(**changed):
+        keys = dict.fromkeys(("labels", "probabilities", "views", "budgets", "sequences"), ())
+        return lambda one: replace(one, **keys, **changed)
+
+    without = file(tmp_path / "a.jsonl", seed=1, change=bare(label=None), draws=0)
+    others = [
+        file(tmp_path / f"{right}.jsonl", right=right, seed=2, change=bare(), draws=0)
+        for right in (0.5, 0.95)
+    ]
+    for places in ([without, *others], [*others, without]):
+        found = compare(places, columns=["macro_f1"], draws=99)
+        known = [test for test in found.tests() if not np.isnan(test.difference)]
+        assert [abs(test.difference) > 0.2 for test in known] == [True]
+
+
 def test_seeds_of_unequal_numbers_are_averaged(tmp_path):
     places = {
         "two": [file(tmp_path / f"a{seed}.jsonl", seed=seed, faithful=0.5) for seed in (1, 2)],

@@ -42,31 +42,51 @@ def test_two_workers_give_the_same_table(studied, place, tmp_path):
 
 
 def test_killed_and_run_again(place, studied, tmp_path):
-    out = tmp_path / "main"
-    arguments = command("run", place, "main", out, "--rows", "AA (IG)", "SLM-FPO")
-    child = Child(lambda: main(arguments))
-    limit = time.monotonic() + 120
-    while not list((tmp_path / "cells").glob(f"train-*/{DONE}")) and time.monotonic() < limit:
-        time.sleep(0.05)
-    assert list((tmp_path / "cells").glob(f"train-*/{DONE}"))
+    """Between two cells, and inside one, which goes on after its last whole epoch."""
+    rows = ("--rows", "AA (IG)", "SLM-FPO")
+    between = command("run", place, "main", tmp_path / "between" / "main", *rows)
+    killed(between, tmp_path / "between", f"cells/train-*/{DONE}")
+    studied("main")  # whose cells the uninterrupted study takes
+    whole = command("run", place, "main", place / "two-rows", *rows)
+    assert main(whole) == main(between) == 0
+    assert_same_report(place / "two-rows", tmp_path / "between" / "main", rows={"AA (IG)", "SLM-FPO"})
+
+    long = ("--rows", "SLM-FPO", "--settings.training.epochs", "3", "--settings.training.max_batches", "2")
+    inside = command("run", place, "main", tmp_path / "inside" / "main", *long)
+    cell = "cells/train-slm-fpo-*"
+    killed(inside, tmp_path / "inside", f"{cell}/run/checkpoints/last.safetensors")
+    (metrics,) = (tmp_path / "inside").glob(f"{cell}/run/metrics.csv")
+    assert not list((tmp_path / "inside").glob(f"{cell}/{DONE}"))
+    before = metrics.read_text("utf-8")
+    whole = command("run", place, "main", tmp_path / "whole" / "main", *long)
+    assert main(whole) == main(inside) == 0
+    assert metrics.read_text("utf-8").startswith(before)
+    (log,) = (tmp_path / "inside").glob(f"{cell}/log.txt")
+    assert " are done" in log.read_text("utf-8")
+    assert_same_report(tmp_path / "whole" / "main", tmp_path / "inside" / "main", rows={"SLM-FPO"})
+
+
+def killed(arguments: list[str], folder: Path, when: str) -> None:
+    """Run a command in a process of its own that is killed as soon as there is such a file."""
+    child, limit = Child(lambda: main(arguments)), time.monotonic() + 120
+    while not list(folder.glob(when)) and time.monotonic() < limit:
+        time.sleep(0.01)
+    assert list(folder.glob(when))
     child.kill()
     assert child.wait(240).code in (-signal.SIGKILL, None)  # not by itself; None: after a long time
-    assert main(arguments) == 0
-    studied("main")  # whose cells the uninterrupted study takes
-    whole = place / "two-rows"
-    assert main(command("run", place, "main", whole, "--rows", "AA (IG)", "SLM-FPO")) == 0
 
-    def numbers(folder):
+
+def assert_same_report(expected: Path, found: Path, *, rows: set[str]) -> None:
+    def numbers(folder: Path) -> list[tuple[str, str, str]]:
         return [
             (row["row"], row["metric"], row["value"]) for row in tidy(folder) if row["metric"] != "seconds"
         ]
 
-    assert numbers(out) == numbers(whole)
-    assert {name for name, *_ in numbers(out)} == {"AA (IG)", "SLM-FPO"}
-    tables = [path.name for path in (whole / "report").glob("*.md")]
+    assert numbers(found) == numbers(expected) and {name for name, *_ in numbers(found)} == rows
+    tables = [path.name for path in (expected / "report").glob("*.md")]
     assert "table-planted.md" in tables
     for name in tables:
-        assert (out / "report" / name).read_text("utf-8") == (whole / "report" / name).read_text("utf-8")
+        assert (found / "report" / name).read_text("utf-8") == (expected / "report" / name).read_text("utf-8")
 
 
 def trivial(cell: Cell, store: Path) -> None:

@@ -139,9 +139,10 @@ def _counted_labels(methods: Sequence[Method]) -> list[str]:
     known = next((method.labels for method in methods if method.labels), None)
     if known is not None:
         return list(map(str, known))
-    first, *others = methods
-    gold = {(label, label): 1 for label in first.gold if label is not None}
-    return list(map(str, performance.counted_labels(gold if others else first.confusion)))
+    if len(methods) == 1:
+        return list(map(str, performance.counted_labels(methods[0].confusion)))
+    gold = {(label, label): 1 for method in methods for label in method.gold if label is not None}
+    return list(map(str, performance.counted_labels(gold)))
 
 
 def _as_text(answer: Label) -> tuple[str, ...]:

@@ -221,13 +221,12 @@ def with_interval(saved: dict[str, Any]) -> dict[str, Any]:
 
 def with_positive_last(source: EvaluationSource, saved: Mapping[str, Any]) -> EvaluationSource:
     """An evaluation whose labels end with the one that its F1 is about, as comparisons expect."""
-    positive = positive_label(saved)
-    if positive is None:
+    positive, labels = positive_label(saved), saved.get("labels")
+    if positive is None or labels[-1] == positive:
         return source
-    others = [label for label in saved["labels"] if label != positive]
-    return replace(
-        source, saved={**saved, "labels": [*others, positive], "confusion": None}
-    )  # of another order
+    others = [label for label in labels if label != positive]
+    changed = {"labels": [*others, positive], "confusion": None}  # which is of the order before
+    return replace(source, saved={**saved, **changed})
 
 
 def positive_label(saved: Mapping[str, Any]) -> Any:

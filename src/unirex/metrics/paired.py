@@ -21,7 +21,7 @@ from unirex.metrics.bootstrap import (
 PairedTest = Literal["randomisation", "bootstrap"]
 
 FEWEST = 20  # pairs below which a bootstrap p-value means nothing
-SLACK = 1e-12  # of the sum of all sizes: sums that differ by rounding alone are equal
+SLACK = 1e-12  # of sums and scores, relative to their size: what differs by rounding alone is equal
 
 
 @dataclass(frozen=True, slots=True)

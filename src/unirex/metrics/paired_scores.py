@@ -190,7 +190,8 @@ def _weighted_sum(weights: Floats, terms: Floats) -> Floats:
 def _same_seeds(a: Floats, b: Floats) -> tuple[Floats, Floats]:
     """Both [D, seeds, …] with as many seeds: repeating all of them leaves their mean as it is.
 
-    A swap exchanges what an example adds in all seeds of the two at once, so that the test stays exact.
+    A swap exchanges what an example adds in all seeds of the two at once. With as many seeds on both sides
+    the test is exact; a mean over several against a single seed varies less, so that it is approximate.
     """
     seeds = lcm(a.shape[1], b.shape[1])
     again = [np.concatenate([x] * (seeds // x.shape[1]), axis=1) for x in (a, b)]
