@@ -98,6 +98,7 @@ MISTAKES = (  # what a file says beside one row, options, and what is answered
     ("seeds: []", [], "seeds is an empty list"),
     ("presets: []", [], "presets is an empty list"),
     ("texts: [7]", [], "texts: no example of planted .test. has the id '7'"),
+    ("texts: [test-5]", ["--measure.number", "2"], "texts: 'test-5' is not among the 2 of measure.number"),
     ("measured_on: {demo: {lables: {a: b}}}", [], "measured_on.demo: unknown key 'lables'"),
     ("measured_on: {demo: {labels: {a: [b]}}}", [], "measured_on.demo.labels.a is a label, not"),
     (

@@ -6,8 +6,10 @@ from math import nan
 import numpy as np
 import pytest
 
-from studies import tidy
+from studies import command, tidy
+from unirex.cli import main
 from unirex.experiments import gains
+from unirex.experiments.cells import Data
 from unirex.experiments.definition_file import experiment_names
 from unirex.experiments.results import StudyResults, with_interval
 from unirex.experiments.saved import load_study
@@ -63,6 +65,22 @@ def test_files_of_a_report(studied):
     assert "AA (IG) (steps 10)" in cost and "s/text" in cost
     marked = (studied("qualitative") / "report" / "examples-planted.tex").read_text("utf-8")
     assert r"\textbf{" in marked and "Gold &" in marked
+
+
+def test_texts_that_are_chosen_are_shown(studied, place, tmp_path):
+    studied("qualitative")  # which has trained the row
+    file, chosen = tmp_path / "mine.yaml", ["test-5", "test-2"]
+    file.write_text(
+        "rows: {SLM-FPO: {method: slm-fpo}}\nmeasure: {draws: 0, beside: []}\nreport: [examples]\n"
+        f"texts: [{', '.join(chosen)}]\n",
+        "utf-8",
+    )
+    assert main(command("run", place, str(file), place / "chosen")) == 0
+    shown = (place / "chosen" / "report" / "examples-planted.md").read_text("utf-8").replace("*", "")
+    texts = {example.id: example.segments[0] for example in Data(str(place / "planted.jsonl")).load()["test"]}
+    places = [shown.find(texts[name]) for name in chosen]
+    assert -1 < places[0] < places[1]
+    assert not [name for name in texts if name not in chosen and texts[name] in shown]
 
 
 def test_bars_are_as_long_as_the_gains_and_marked_where_the_paper_is(studied):

@@ -221,7 +221,7 @@ def with_interval(saved: dict[str, Any]) -> dict[str, Any]:
 
 def with_positive_last(source: EvaluationSource, saved: Mapping[str, Any]) -> EvaluationSource:
     """An evaluation whose labels end with the one that its F1 is about, as comparisons expect."""
-    positive, labels = positive_label(saved), saved.get("labels")
+    positive, labels = positive_label(saved), list(saved.get("labels") or ())
     if positive is None or labels[-1] == positive:
         return source
     others = [label for label in labels if label != positive]

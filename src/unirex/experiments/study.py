@@ -65,7 +65,6 @@ class Study:
     def measured(self) -> list[Measured]:
         """Every measurement of the table, in the order of its rows."""
         self._check_readings()
-        self._check_texts()
         self._check_labels()
         found = [
             self._measured(variant, replace(config, seed=seed), trained_on, measured_on)
@@ -73,6 +72,7 @@ class Study:
             for seed in self.definition.seeds
             for measured_on in [read_by(variant.preset, data) for data in self.on] or [trained_on]
         ]
+        self._check_texts()
         return self._that_choose(found)
 
     def _that_choose(self, found: Sequence[Measured]) -> list[Measured]:
@@ -103,13 +103,21 @@ class Study:
                     )
 
     def _check_texts(self) -> None:
-        """Refuse ids of examples to show that no dataset has."""
-        datasets = self.on or self.data if self.definition.texts else ()
+        """Refuse ids of examples to show that no dataset has, or that are not measured."""
+        datasets, number = (
+            self.on or self.data if self.definition.texts else (),
+            self.definition.measure.get("number"),
+        )
         known = {example.id for data in datasets for example in data.load().get(self.split, ())}
-        for name in self.definition.texts:
-            if str(name) not in known:
+        seen = {example.id for data in datasets for example in data.examples(self.split, number)}
+        for name in map(str, self.definition.texts):
+            if name not in known:
                 places = ", ".join(data.name for data in datasets)
                 raise UserError(f"texts: no example of {places} ({self.split}) has the id '{name}'.")
+            if name not in seen:
+                raise UserError(
+                    f"texts: '{name}' is not among the {number} of measure.number; leave that out."
+                )
 
     def _check_labels(self) -> None:
         """Refuse datasets whose labels mean nothing to what is trained."""
@@ -308,18 +316,16 @@ def make_study(
     names = each_choice(definition.presets if presets is None else presets, sources)
     definition = replace(definition, presets=names)
     reading = tuple((options or {}).items())
-    on = [
-        Data(
-            source,
-            reading,
-            tuple((str(key), label) for key, label in ((table or {}).get("labels") or {}).items()),
-        )
-        for source, table in definition.measured_on.items()
-    ]
     trained_on = [Data(source, reading) for source in definition.data]
+    on = [Data(source, reading, _labels(table)) for source, table in definition.measured_on.items()]
     for datasets in (trained_on, on):
         _check_names(datasets)
     return Study(definition, trained_on, on, split, {"experiment": experiment, "scale": scale})
+
+
+def _labels(about: Settings | None) -> tuple[tuple[str, Any], ...]:
+    """What the labels of a dataset stand for that is only measured on."""
+    return tuple((str(label), meant) for label, meant in ((about or {}).get("labels") or {}).items())
 
 
 def _check_free(definition: Definition, kind: str, given: Settings) -> None:
