@@ -32,6 +32,7 @@ PAGE = "report.html"
 LIST = ".files"  # in the folder of tables and figures: what the last report wrote there
 HELD_OUT = "csd/mask_token"
 COST = ("convergence_delta", "seconds")  # columns of an experiment on cost
+SHORT, WHOLE = 7, 40  # digits of a git revision
 SHOWN_VERSIONS = ("unirex", "torch", "transformers", "python")
 
 
@@ -121,7 +122,8 @@ def made_notes(made: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def _revisions(names: Sequence[str]) -> str:
     kind = "revision" if len(names) == 1 else "revisions"
-    return f" ({kind} {', '.join(names)})" if names else ""
+    short = [name[:SHORT] + name[WHOLE:] for name in names]  # with "-dirty" behind it, if it was changed
+    return f" ({kind} {', '.join(short)})" if names else ""
 
 
 def table(results: Results, comparison: Comparison, trained_on: str, measured_on: str) -> Iterator[Section]:
