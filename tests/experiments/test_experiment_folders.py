@@ -29,7 +29,8 @@ def test_a_study_goes_on_from_another_folder(studied, place, tmp_path, monkeypat
     assert main(asked) == 0
     monkeypatch.chdir(tmp_path)
     assert main(["experiment", "run", str(place / "moved")]) == 0
-    assert "1 of 1 measurement finished" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "1 of 1 measurement finished" in said and "NRG is left out: it compares rows" in said
 
 
 def test_a_training_that_was_killed_goes_on_from_another_folder(place, tmp_path, monkeypatch):

@@ -131,16 +131,13 @@ def table(results: Results, comparison: Comparison, trained_on: str, measured_on
     paper = results.paper(trained_on, measured_on)
     keys = _columns(results, comparison, measured_on)
     printed = {key for row in paper.values() for key in row.metrics}
-    heads = [Head("", "method")]
     groups = {measurement.variant.name: measurement.variant.row.group for measurement in results.finished}
-    if any(groups.values()):
-        heads.append(Head("Part", "group"))
-    if any(method.seeds > 1 for method in comparison.methods):
-        heads.append(Head("Seeds", "seeds"))
+    heads = [Head("", "method")]
+    heads += [Head("Part", "group")] if any(groups.values()) else []
+    heads += [Head("Seeds", "seeds")] if any(method.seeds > 1 for method in comparison.methods) else []
     for key in keys:
-        heads.append(metric_head(key))
-        if key in printed:
-            heads.append(Head("paper", f"{key}_paper", heads[-1].group))
+        own = metric_head(key)
+        heads += [own, Head("paper", f"{key}_paper", own.group)] if key in printed else [own]
     body = []
     for method in comparison.methods:
         line = {"method": name_cell(method, under="95 %"), "group": Cell(groups[method.name])}
@@ -152,8 +149,10 @@ def table(results: Results, comparison: Comparison, trained_on: str, measured_on
     if printed:
         caption += " Beside ours, as published: mean ± standard deviation over 3 seeds."
     notes = [*comparison.notes, *footnotes(comparison.methods, keys)]
-    if comparison.no_gains and "gains" in results.definition.report:
-        notes.append(comparison.no_gains)
+    alone = "NRG is left out: it compares rows, and there is one."
+    no_gains = comparison.no_gains if len(comparison.methods) > 1 else alone
+    if no_gains and "gains" in results.definition.report:
+        notes.append(no_gains)
     yield Section(
         f"table-{_place(trained_on, measured_on)}",
         _title("Results", trained_on, measured_on),
