@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import planted
-from studies import ROWS, command
+from tiny_studies import ROWS, command
 from unirex.cli import main
 from unirex.data.convert import convert
 

@@ -12,7 +12,7 @@ import pytest
 import planted
 from campaign.children import Child
 from commands import write_rows
-from studies import SETTINGS, cell, command, tidy
+from tiny_studies import SETTINGS, cell, command, tidy
 from unirex.cli import main
 from unirex.errors import UserError
 from unirex.experiments import cells as cells_module

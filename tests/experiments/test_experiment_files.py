@@ -5,7 +5,7 @@ import re
 import pyarrow.parquet
 import pytest
 
-from studies import command, tidy
+from tiny_studies import command, tidy
 from unirex.cli import main
 from unirex.config import merge
 from unirex.errors import UserError

@@ -3,7 +3,7 @@
 from pathlib import Path
 from shutil import copytree
 
-from studies import SETTINGS, command, tidy
+from tiny_studies import SETTINGS, command, tidy
 from unirex.cli import main
 from unirex.experiments.report import LIST
 from unirex.experiments.results import StudyResults

@@ -4,7 +4,7 @@ import json
 import zipfile
 from pathlib import Path
 
-from studies import command, tidy
+from tiny_studies import command, tidy
 from unirex.cli import main
 from unirex.experiments.cells import Data
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from studies import SETTINGS, command
+from tiny_studies import SETTINGS, command
 from unirex.cli import main
 from unirex.config import merge
 from unirex.experiments.passes import stage_passes, training_passes

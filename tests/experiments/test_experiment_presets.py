@@ -6,7 +6,7 @@ import pytest
 
 import planted
 from commands import write_rows
-from studies import SETTINGS, command
+from tiny_studies import SETTINGS, command
 from unirex.cli import main
 from unirex.errors import UserError
 from unirex.experiments.study import make_study

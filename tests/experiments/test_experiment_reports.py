@@ -6,7 +6,7 @@ from math import nan
 import numpy as np
 import pytest
 
-from studies import command, tidy
+from tiny_studies import command, tidy
 from unirex.cli import main
 from unirex.experiments import gains
 from unirex.experiments.cells import Data
