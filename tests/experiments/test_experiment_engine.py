@@ -238,6 +238,8 @@ def test_the_seconds_of_a_training_are_those_of_all_its_parts(place, tmp_path, m
     (folder / "cell.json").write_text(json.dumps({"begun": ended - 100, "seconds_before": 20.0}))
 
     def waits(cell: Cell, store: Path) -> Path:
+        about = json.loads((folder / "cell.json").read_text())
+        (folder / "cell.json").write_text(json.dumps({**about, "begun": about["begun"] - 1000}))
         print("a stage is made by another cell")
         raise HeldError("another process is working there")
 

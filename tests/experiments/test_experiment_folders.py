@@ -119,8 +119,9 @@ def test_studies_and_packs_are_found_by_short_names(studied, place, tmp_path, mo
     capsys.readouterr()
     for asked, said in (
         (["status", "numbers.zip"], "a pack, if it is one; `unirex experiment report numbers.zip` shows it"),
-        (["pack", "efficiency", "again"], "again: is a folder; give a file, such as again/efficiency.zip."),
-        (["pack", "efficiency", "."], ".: is a folder; give a file, such as efficiency.zip."),
+        (["pack", "efficiency", "again"], "again: give a file, such as again/efficiency.zip."),
+        (["pack", "efficiency", "."], ".: give a file, such as efficiency.zip."),
+        (["pack", "efficiency", ".zip"], ".zip: give a file, such as efficiency.zip."),
         (["report", "numbers.zip", "--html", "again"], "--html again: is a folder; give a file."),
         (["report", "efficiency", "--html", "again"], "--html again: is a folder; give a file."),
     ):

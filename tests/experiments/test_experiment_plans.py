@@ -54,10 +54,14 @@ def test_what_cells_need_is_said_before_and_asked_of_a_cluster(place, tmp_path, 
         "train UNIREX (SLM-FP), seed 0, planted"
     ]
     monkeypatch.setattr("unirex.models.plan.memory", lambda device: 1.1e9)
-    small = make_study("main", rows=["UNIREX (SLM-FP)"], **{**options, "settings": {**large, "training": {}}})
+    options["settings"] = {**large, "training": {}}
+    small = make_study("main", rows=["UNIREX (SLM-FP)"], **options)
     assert too_large(small, tmp_path / "cells") == []
-    (beside,) = too_large(small, tmp_path / "cells", workers=2)
-    assert beside.startswith("the 2 largest cells, side by side: take about 1 GB of memory")
+    assert too_large(small, tmp_path / "cells", workers=2) == []  # one of each, after the other
+    several = make_study("main", rows=["UNIREX (SLM-FP)", "UNIREX (DLM-FP)"], **options)
+    trainings, measurements = too_large(several, tmp_path / "cells", workers=4)
+    assert trainings.startswith("the 2 largest trainings, side by side: take about 1 GB of memory")
+    assert measurements.startswith("the 2 largest measurements, side by side")
     assert seen["two"].cores == 2 and 1.2e9 < seen["two"].memory < 1.4e9
     assert seen["gpu"].gpus == 2 and not seen["two"].gpus
     asked = "--settings.training.accelerator=gpu"

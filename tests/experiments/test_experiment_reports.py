@@ -1,6 +1,7 @@
 """Every experiment runs at its smallest scale and reports what it has."""
 
 import re
+from dataclasses import replace
 from math import nan
 
 import numpy as np
@@ -98,21 +99,30 @@ def test_bars_are_as_long_as_the_gains_and_marked_where_the_paper_is(studied):
         assert [mark for mark in marks if not np.isnan(mark)] == [theirs["L2E"][kind] for kind in kinds]
 
 
-def test_means_over_datasets_are_of_the_rows_that_all_have(studied, monkeypatch):
+def test_means_over_datasets_are_of_the_rows_that_all_have_placed_among_these(studied, monkeypatch):
     results = StudyResults(load_study(studied("main")), studied("main"))
-    rows = gains.by_row(results.comparison("planted", "planted").gains)
-    other = {name: {kind: value / 2 for kind, value in row.items()} for name, row in rows.items()}
-    del other["FRESH"]
-    table, composite, desiderata = gains.mean_sections(results, {"planted": rows, "other": other})
+    whole = results.comparison("planted", "planted")
+    fewer = replace(whole, methods=[method for method in whole.methods if method.name != "FRESH"])
+    table, composite, desiderata = gains.mean_sections(results, {"planted": whole, "other": fewer})
     (grid,) = table.tables
     by_name = {line[0].text: [cell.text for cell in line[1:]] for line in grid.body}
+    among = fewer.gains["L2E"]
     assert "FRESH" not in by_name and table.title.endswith("mean of planted, other")
-    mean, apart = 0.75 * rows["L2E"]["cnrg"], [rows["L2E"]["cnrg"], other["L2E"]["cnrg"]]
-    assert by_name["L2E"][3:] == [f"{value:.3f}" for value in (mean, *apart)]
+    assert by_name["L2E"][3:] == [f"{among.cnrg:.3f}"] * 3
     assert [part.figures[0].name for part in (composite, desiderata)] == ["composite-mean", "desiderata-mean"]
-    monkeypatch.setattr(gains, "published_gains", lambda results, on: {"L2E": rows["L2E"]} if on else {})
-    (grid,) = next(gains.mean_sections(results, {"planted": rows, "other": other})).tables
-    assert [head.text for head in grid.head[1:3]] == ["FNRG ↑", "paper"]
+    paper = {"planted": 0.4, "other": 0.6}
+    monkeypatch.setattr(
+        gains, "published_gains", lambda results, on: {"L2E": dict.fromkeys(gains.KINDS, paper[on])}
+    )
+    (grid,) = next(gains.mean_sections(results, {"planted": whole, "other": fewer})).tables
+    line = next(line for line in grid.body if line[0].text == "L2E")
+    shown = {head.key: cell.text for head, cell in zip(grid.head, line, strict=True)}
+    assert (shown["cnrg"], shown["cnrg_paper"], shown["other"]) == (
+        f"{among.cnrg:.3f}",
+        "0.500",
+        shown["cnrg"],
+    )
+    assert not list(gains.mean_sections(results, {"planted": whole}))
 
 
 def test_a_point_without_neighbours_has_its_interval():

@@ -108,8 +108,9 @@ def pack(options: Namespace) -> int:
     if is_search(folder):
         raise UserError(f"{folder}: a search; its report/trials.csv has all numbers and no texts.")
     path = Path(options.pack or folder.resolve())
-    if options.pack and (path.is_dir() or path.stem in ("", ENDING)):
-        raise UserError(f"{options.pack}: is a folder; give a file, such as {path / folder.name}{ENDING}.")
+    if options.pack and (path.is_dir() or path.name == ENDING):
+        inside = path if path.is_dir() else path.parent
+        raise UserError(f"{options.pack}: give a file, such as {inside / folder.resolve().name}{ENDING}.")
     path = path if path.suffix == ENDING else path.with_name(path.name + ENDING)
     results = _loaded(folder)
     number = write_pack(results, path)

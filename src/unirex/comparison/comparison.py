@@ -167,13 +167,20 @@ class Comparison:
         """Normalised relative gain of each method among these; empty where it would mislead."""
         if len(self.methods) < 2 or not any(self._gain_weights) or self.no_gains:
             return {}
-        gains = self._gains_of(
-            {method.name: {key: mean for key, (mean, _) in method.metrics.items()} for method in self.methods}
-        )
+        gains = self.gains_among([method.name for method in self.methods])
         # A metric that no method has is not reported as missing from each of them.
         return {
             name: replace(gain, missing=tuple(self.measured(gain.missing))) for name, gain in gains.items()
         }
+
+    def gains_among(self, names: Collection[str]) -> dict[str, Gains]:
+        """The relative gains of some of the methods, placed among these alone."""
+        means = {
+            method.name: {key: mean for key, (mean, _) in method.metrics.items()}
+            for method in self.methods
+            if method.name in names
+        }
+        return self._gains_of(means)
 
     @cached_property
     def gain_intervals(self) -> GainIntervals | None:

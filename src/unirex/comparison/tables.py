@@ -30,8 +30,8 @@ GAINS = {
 INTERVALS = "Ranges are 95 % intervals over texts (bootstrap)."
 CNRG_INTERVALS = (
     "Behind: how far a CNRG is below the highest, with its interval, for which the texts are drawn for all "
-    "methods at once; marked are the highest and all whose interval includes 0 (not corrected), if that are "
-    "not all."
+    "methods at once; marked are the highest and all whose interval is not above 0 (not corrected), if that "
+    "are not all."
 )
 BEHIND = Head("behind ↓", "behind", "Relative gain", "how far CNRG is below the highest")
 

@@ -279,14 +279,17 @@ def run_cell(cell: Cell, store: Path) -> None:
         if (folder / DONE).exists():
             return
         (folder / FAILED).unlink(missing_ok=True)
-        before = _seconds_before(folder) if cell.work == "train" else 0.0  # a measurement begins again
-        _begin(folder, cell, before)
+        before, waited = (
+            _before(folder) if cell.work == "train" else (0.0, False)
+        )  # a measurement begins anew
+        _begin(folder, cell, before, waits=waited)
         begin, made = time.monotonic(), made_with()  # the code that runs, whatever is checked out meanwhile
         with _logged_to(folder / LOG):
             try:
                 place = WORK[cell.work](cell, store)
-            except HeldError:  # of a stage that another cell makes: later, and to wait is no work
-                _begin(folder, cell, before)
+            except HeldError:  # of a stage that another cell makes: later
+                worked = 0.0 if waited else time.monotonic() - begin  # what follows the first try is waiting
+                _begin(folder, cell, before + worked, waits=True)
                 raise
             except Exception as error:
                 traceback.print_exc()
@@ -304,20 +307,21 @@ def _logged_to(path: Path) -> Iterator[None]:
         yield
 
 
-def _begin(folder: Path, cell: Cell, before: float) -> None:
+def _begin(folder: Path, cell: Cell, before: float, *, waits: bool) -> None:
     """Keep what a cell is, and that it begins now, after seconds of work in earlier tries."""
-    about = {**asdict(cell), "begun": time.time(), "seconds_before": before}
+    about = {**asdict(cell), "begun": time.time(), "seconds_before": before, "waits": waits}
     write_file(folder / ABOUT, json.dumps(about, indent=1) + "\n")
 
 
-def _seconds_before(folder: Path) -> float:
-    """How long a training has run that was killed, or failed, and goes on now, as far as its log shows."""
+def _before(folder: Path) -> tuple[float, bool]:
+    """The seconds of a training that was killed or failed, as far as its log shows; whether it has waited."""
     try:
         before = json.loads((folder / ABOUT).read_text("utf-8"))
         ended = (folder / LOG).stat().st_mtime
-        return float(before["seconds_before"]) + max(0.0, ended - float(before["begun"]))
+        seconds = float(before["seconds_before"]) + max(0.0, ended - float(before["begun"]))
+        return seconds, bool(before.get("waits"))
     except (OSError, ValueError, KeyError, TypeError):  # it was never begun
-        return 0.0
+        return 0.0, False
 
 
 def keep_failure(folder: Path, error: Exception) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import isnan, nan
 from typing import TYPE_CHECKING, Any
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unirex.comparison import Comparison
+from unirex.comparison.comparison import GAIN_METHODS
 from unirex.comparison.tables import (
     BEHIND,
     CNRG_INTERVALS,
@@ -60,7 +61,12 @@ def table(results: Results, comparison: Comparison, measured_on: str) -> Grid:
 
 
 def mean_table(results: Results, gains: Mapping[str, ByRow]) -> Grid:
-    """The mean of every row's gains over the datasets, the CNRG on each, and the mean of the paper's."""
+    """The mean of every row's gains over the datasets, the CNRG on each, and the mean of the paper's.
+
+    Args:
+        results: of the study.
+        gains: by dataset, of the same rows.
+    """
     theirs = mean_published(results, list(gains))
     heads = [Head("", "method")]
     for name in KINDS:
@@ -74,7 +80,10 @@ def mean_table(results: Results, gains: Mapping[str, ByRow]) -> Grid:
         line |= {f"{name}_paper": _quiet(theirs.get(method, {}).get(name, nan)) for name in KINDS}
         line |= {dataset: gain_cell(rows[method]["cnrg"]) for dataset, rows in gains.items()}
         body.append([line[head.key] for head in heads])
-    caption = f"The rows that have relative gains on all of {', '.join(gains)}: their mean over these."
+    caption = (
+        f"The {len(body)} rows that are measured on all of {', '.join(gains)}, placed among these alone, and "
+        "the mean of their places."
+    )
     return Grid(heads, body, f"{caption} {PUBLISHED}" if theirs else caption)
 
 
@@ -109,17 +118,20 @@ def by_row(gains: Mapping[str, Gains]) -> dict[str, dict[str, float]]:
 
 def mean_gains(gains: Mapping[str, ByRow]) -> dict[str, dict[str, float]]:
     """The mean over datasets, of the rows that all of them have."""
-    first, *others = gains.values()
-    shared = [row for row in first if all(row in rows for rows in others)]
     return {
         row: {kind: float(np.mean([rows[row][kind] for rows in gains.values()])) for kind in KINDS}
-        for row in shared
+        for row in _shared(gains.values())
     }
 
 
+def _shared(tables: Iterable[Mapping[str, Any]]) -> list[str]:
+    first, *others = tables
+    return [row for row in first if all(row in rows for rows in others)]
+
+
 def published_gains(results: Results, measured_on: str) -> dict[str, dict[str, float]]:
-    """The paper's on a dataset, by the names that our rows have."""
-    if measured_on not in published.DATASETS:
+    """The paper's on a dataset of its main tables, by the names that our rows have."""
+    if measured_on not in {row.dataset for row in published.main_results()}:
         return {}
     theirs = by_row(published.recomputed(measured_on))
     return {name: theirs[plain] for name, plain in results.without_preset.items() if plain in theirs}
@@ -162,7 +174,8 @@ def _figure(
 ) -> Figure | None:
     if not panels:
         return None
-    said = f"{caption} Hollow: the paper's. {PUBLISHED}" if theirs else caption
+    marked = any(row in theirs for rows in panels.values() for row in rows)
+    said = f"{caption} Hollow: the paper's. {PUBLISHED}" if marked else caption
     return Figure(name, title, said, lambda: _bars(panels, theirs, series))
 
 
@@ -179,7 +192,7 @@ def _bars(panels: Mapping[str, ByRow], theirs: ByRow, series: Mapping[str, str])
             axis.barh(places, values, thick * 0.9, color=COLOURS[number % len(COLOURS)], label=name)
             for row, place, value in zip(rows, places, values, strict=True):
                 printed = theirs.get(row, {}).get(kind, nan)
-                axis.plot(printed, place, "D", mfc="white", mec=MUTED, ms=4, zorder=3)
+                axis.plot(printed, place, "D", mfc="white", mec=MUTED, ms=4, zorder=3, clip_on=False)
                 if not isnan(value):  # at the end of the line: a mark may be anywhere on it
                     axis.text(1.03, place, f"{value:.2f}", va="center", fontsize=7, color=MUTED)
         axis.set_yticks(range(len(rows)), short_names(list(rows)))
@@ -191,11 +204,19 @@ def _bars(panels: Mapping[str, ByRow], theirs: ByRow, series: Mapping[str, str])
     return figure
 
 
-def mean_sections(results: Results, gains: Mapping[str, ByRow]) -> Iterator[Section]:
-    """The means over these datasets, as far as the experiment asks for them."""
+def mean_sections(results: Results, comparisons: Mapping[str, Comparison]) -> Iterator[Section]:
+    """The means over several datasets, as far as the experiment asks for them.
+
+    Gains are places among rows, so that only those count which all datasets have.
+    """
+    known = {dataset: found for dataset, found in comparisons.items() if found.gains}
+    shared = _shared([found.gains for found in known.values()]) if len(known) > 1 else []
+    if len(shared) < GAIN_METHODS:
+        return
+    gains = {dataset: by_row(found.gains_among(shared)) for dataset, found in known.items()}
     mean, theirs = mean_gains(gains), mean_published(results, list(gains))
     parts, over = results.definition.report, f"mean of {', '.join(gains)}"
-    if mean and "gains" in parts:
+    if "gains" in parts:
         yield Section("gains-mean", f"Normalised relative gain: {over}", [mean_table(results, gains)])
     for figure in (composite(results, mean, theirs), desiderata(results, mean, theirs)):
         if figure is not None and figure.name in parts:

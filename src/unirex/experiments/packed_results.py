@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -62,31 +64,49 @@ class PackedResults(Results):
     @property
     def planned(self) -> list[str]:
         """The names of all measurements: what any pack plans, with the seeds of all."""
-        order = [variant.name for variant in self.definition.variants()]
-        places = {(name, *on) for pack in self.packs for name, _, *on in pack.planned}
-        ranked = sorted(places, key=lambda place: (order.index(place[0]), place))
-        return [name for name, *_ in ranked for _ in self.definition.seeds]
+        order = {variant.name: number for number, variant in enumerate(self.definition.variants())}
+        return sorted(
+            (name for name, *_ in _planned(self.packs)), key=lambda name: order.get(name, len(order))
+        )
 
     @property
     def other_settings(self) -> list[str]:
-        """The rows of packs that were run with other settings or measuring than most measurements."""
-        chosen = [_chosen(pack.definition) for pack in self.packs]
-        weights = [
-            sum(
-                len(pack.measurements)
-                for pack, own in zip(self.packs, chosen, strict=True)
-                if own == settings
-            )
-            for settings in chosen
-        ]
-        usual, said = chosen[weights.index(max(weights))], list[str]()
-        for pack, own in zip(self.packs, chosen, strict=True):
-            names = [name for name in {**own, **usual} if own.get(name) != usual.get(name)]
-            rows = dict.fromkeys(packed.measured.variant.name for packed in pack.measurements)
-            if names and rows:
-                values = ", ".join(f"{name} {own.get(name)} ({usual.get(name)})" for name in names)
-                said.append(f"{', '.join(rows)}: {values}.")
-        return list(dict.fromkeys(said))
+        """The rows that were trained or measured with other settings than most of their dataset."""
+        said = []
+        for on in self.datasets():
+            here = [found for found in self.finished if (found.trained_on, found.measured_on) == on]
+            chosen = [self._chosen(measurement) for measurement in here]
+            names = dict.fromkeys(name for own in chosen for name in own)
+            values = {name: Counter(json.dumps(own[name]) for own in chosen if name in own) for name in names}
+            usual = {name: json.loads(found.most_common(1)[0][0]) for name, found in values.items()}
+            rows: dict[str, dict[str, None]] = {}
+            for measurement, own in zip(here, chosen, strict=True):
+                other = [
+                    f"{name} {value} ({usual[name]})" for name, value in own.items() if value != usual[name]
+                ]
+                if other:
+                    rows.setdefault(", ".join(other), {})[measurement.variant.name] = None
+            where = f" on {on[1]}" if len(self.datasets()) > 1 else ""
+            said += [f"{', '.join(found)}{where}: {other}." for other, found in rows.items()]
+        return said
+
+    def _chosen(self, measurement: Measured) -> dict[str, Any]:
+        """The settings of a measurement that any pack chooses for all its rows, but for what its row sets."""
+        place, variant = slot(measurement), measurement.variant
+        definitions = [pack.definition for pack in self.packs]
+        chosen = next(
+            flat(without_folders(pack.definition.settings))
+            for pack in self.packs
+            if any(slot(packed.measured) == place for packed in pack.measurements)
+        )
+        trained = flat(measurement.trained[-1].content["config"])
+        used = {name for name in trained if chosen.get(name) in (None, trained[name])}  # not by every method
+        settings = {name for part in definitions for name in flat(part.settings)} & used
+        measured = flat(measurement.cell.content["options"])
+        options = {name for part in definitions for name in flat(part.measure)}
+        return {name: trained[name] for name in sorted(settings - {*flat(variant.settings)})} | {
+            f"measure.{name}": measured.get(name) for name in sorted(options - {*flat(variant.measure)})
+        }
 
     def evaluation(self, measurement: Measured) -> EvaluationSource:
         """A measurement, to be compared."""
@@ -97,16 +117,18 @@ class PackedResults(Results):
         return with_interval(dict(self._found[slot(measurement)].saved))
 
 
-def _chosen(definition: Definition) -> dict[str, Any]:
-    """What is chosen for all rows of an experiment."""
-    measured = {f"measure.{name}": value for name, value in flat(definition.measure).items()}
-    return flat(without_folders(definition.settings)) | measured
+def _planned(packs: Sequence[Pack]) -> list[tuple[str, int, str, str]]:
+    """What these packs plan, each with the seeds of all."""
+    seeds = sorted({seed for pack in packs for seed in pack.definition.seeds})
+    places = dict.fromkeys(
+        (name, trained, measured) for pack in packs for name, _, trained, measured in pack.planned
+    )
+    return [(name, seed, trained, measured) for name, trained, measured in places for seed in seeds]
 
 
 def _borrowed(pack: Pack, own: Sequence[Pack]) -> Pack:
     """What a pack of another experiment has that this one plans and lacks, under the names it has here."""
-    planned = {tuple(place) for part in own for place in part.planned}
-    planned -= {slot(packed.measured) for part in own for packed in part.measurements}
+    planned = set(_planned(own)) - {slot(packed.measured) for part in own for packed in part.measurements}
     variants = {
         variant.name: (variant, part.definition) for part in own for variant in part.definition.variants()
     }

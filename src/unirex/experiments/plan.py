@@ -72,12 +72,13 @@ def too_large(study: Study, store: Path, *, workers: int = 1, failed: bool = Tru
         for cell in needed
         if cell.needs.memory > there
     ]
-    largest = sum(sorted(cell.needs.memory for cell in needed)[-workers:])
-    if not lines and largest > there:
-        lines.append(
-            f"the {workers} largest cells, side by side: take about {largest / 1e9:.0f} GB of memory, this "
-            f"machine has {there / 1e9:.0f} GB; fewer --workers take less."
-        )
+    for work, things in (("train", "trainings"), ("measure", "measurements")) if not lines else ():
+        largest = sorted(cell.needs.memory for cell in needed if cell.work == work)[-workers:]
+        if sum(largest) > there:
+            lines.append(
+                f"the {len(largest)} largest {things}, side by side: take about {sum(largest) / 1e9:.0f} GB "
+                f"of memory, this machine has {there / 1e9:.0f} GB; fewer --workers take less."
+            )
     return lines
 
 

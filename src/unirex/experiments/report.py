@@ -43,9 +43,8 @@ def report(results: Results) -> list[Section]:
         for name in results.definition.report:
             if results.has_texts or name != "examples":
                 parts += DRAWN[name](results, comparison, *on)
-    tables = {on: gains.by_row(found.gains) for (by, on), found in comparisons.items() if by == on}
-    tables = {on: rows for on, rows in tables.items() if rows}
-    return [*parts, *gains.mean_sections(results, tables)] if len(tables) > 1 else parts
+    trained_there = {on: found for (by, on), found in comparisons.items() if by == on}
+    return [*parts, *gains.mean_sections(results, trained_there)]
 
 
 def write_report(

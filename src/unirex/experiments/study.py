@@ -72,7 +72,7 @@ class Study:
             for seed in self.definition.seeds
             for measured_on in [read_by(variant.preset, data) for data in self.on] or [trained_on]
         ]
-        self._check_texts()
+        self._check_texts(found)
         return self._that_choose(found)
 
     def _that_choose(self, found: Sequence[Measured]) -> list[Measured]:
@@ -102,22 +102,21 @@ class Study:
                         "so rows could not be compared; run one at a time."
                     )
 
-    def _check_texts(self) -> None:
-        """Refuse ids of examples to show that no dataset has, or that are not measured."""
-        datasets, number = (
-            self.on or self.data if self.definition.texts else (),
-            self.definition.measure.get("number"),
-        )
-        known = {example.id for data in datasets for example in data.load().get(self.split, ())}
-        seen = {example.id for data in datasets for example in data.examples(self.split, number)}
-        for name in map(str, self.definition.texts):
-            if name not in known:
-                places = ", ".join(data.name for data in datasets)
-                raise UserError(f"texts: no example of {places} ({self.split}) has the id '{name}'.")
-            if name not in seen:
-                raise UserError(
-                    f"texts: '{name}' is not among the {number} of measure.number; leave that out."
-                )
+    def _check_texts(self, found: Sequence[Measured]) -> None:
+        """Refuse ids of examples to show that no dataset has, or that a row does not measure."""
+        datasets = {data.name: data for data in (self.on or self.data if self.definition.texts else ())}
+        ids = {name: {one.id for one in data.load().get(self.split, ())} for name, data in datasets.items()}
+        numbers = {(one.measured_on, one.cell.content["options"].get("number")): one for one in found}
+        for text in map(str, self.definition.texts):
+            if not any(text in known for known in ids.values()):
+                raise UserError(f"texts: no example of {', '.join(ids)} ({self.split}) has the id '{text}'.")
+            for (name, number), one in numbers.items():
+                seen = {example.id for example in datasets[name].examples(self.split, number)}
+                if text in ids[name] - seen:
+                    row = f"row {one.variant.name}: texts"
+                    raise UserError(
+                        f"{row}: '{text}' is not among the {number} of measure.number; leave that out."
+                    )
 
     def _check_labels(self) -> None:
         """Refuse datasets whose labels mean nothing to what is trained."""

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 
 def usable_cores() -> int:
-    """Cores this process may run on: fewer than the machine has under `taskset`, in a container or a job."""
+    """Cores this process may run on: fewer than the machine has under `taskset` or in a job of a cluster."""
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity else os.cpu_count() or 1
 
