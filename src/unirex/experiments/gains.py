@@ -200,7 +200,8 @@ def _bars(panels: Mapping[str, ByRow], theirs: ByRow, series: Mapping[str, str])
         axis.set(title=title, xlim=(0, 1.11), xlabel="relative gain →")
         axis.grid(False, axis="y")
     if len(series) > 1:
-        axes[0].legend(loc="lower center", bbox_to_anchor=(0.5, 1.06), ncols=len(series))
+        handles = axes[0].get_legend_handles_labels()
+        figure.legend(*handles, loc="outside lower center", ncols=len(series))
     return figure
 
 
