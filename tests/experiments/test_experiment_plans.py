@@ -18,6 +18,7 @@ def test_plan(place, studied, capsys):
     study = load_study(folder)
     planned = plan(study, store_of(folder))
     assert all(item.state == "done" and item.seconds is None for item in planned)
+    capsys.readouterr()  # what running it said
     assert main(command("plan", place, "main", folder, "--no_timing")) == 0
     said = capsys.readouterr().out
     assert said.startswith("main, scale tiny: 33 cells\n")
@@ -47,21 +48,6 @@ def test_what_cells_need_is_said_before_and_asked_of_a_cluster(place, tmp_path, 
         seen[name], measured = (cell.needs for cell in given[-2:])
         assert 0.6e9 < measured.memory < 0.7e9 and measured.gpus == 0
     assert 0.6e9 < seen["small"].memory < 0.7e9 < seen["large"].memory
-    large = merge(SETTINGS, {"encoder": str(place / "encoder"), "training": {"batch_size": 64_000}})
-    study = make_study("main", rows=["UNIREX (SLM-FP)"], **{**options, "settings": large})
-    monkeypatch.setattr("unirex.models.plan.memory", lambda device: seen["large"].memory - 1)
-    assert [line.split(":")[0] for line in too_large(study, tmp_path / "cells")] == [
-        "train UNIREX (SLM-FP), seed 0, planted"
-    ]
-    monkeypatch.setattr("unirex.models.plan.memory", lambda device: 1.1e9)
-    options["settings"] = {**large, "training": {}}
-    small = make_study("main", rows=["UNIREX (SLM-FP)"], **options)
-    assert too_large(small, tmp_path / "cells") == []
-    assert too_large(small, tmp_path / "cells", workers=2) == []  # one of each, after the other
-    several = make_study("main", rows=["UNIREX (SLM-FP)", "UNIREX (DLM-FP)"], **options)
-    trainings, measurements = too_large(several, tmp_path / "cells", workers=4)
-    assert trainings.startswith("the 2 largest trainings, side by side: take about 1 GB of memory")
-    assert measurements.startswith("the 2 largest measurements, side by side")
     assert seen["two"].cores == 2 and 1.2e9 < seen["two"].memory < 1.4e9
     assert seen["gpu"].gpus == 2 and not seen["two"].gpus
     asked = "--settings.training.accelerator=gpu"
@@ -69,6 +55,27 @@ def test_what_cells_need_is_said_before_and_asked_of_a_cluster(place, tmp_path, 
     said = capsys.readouterr().out
     assert "the largest training holds about 0.6 GB of memory, and needs 1 GPU\n" in said
     assert "the largest measurement holds about 0.6 GB of memory\n" in said
+
+
+def test_cells_that_do_not_fit_alone_or_side_by_side_are_named(place, tmp_path, monkeypatch):
+    def lines(*rows, workers=1, **training):
+        settings = merge(SETTINGS, {"encoder": str(place / "encoder"), "training": training})
+        study = make_study(
+            "main", scale="tiny", data=[str(place / "planted.jsonl")], rows=rows, settings=settings
+        )
+        return too_large(study, tmp_path / "cells", workers=workers)
+
+    monkeypatch.setattr("unirex.models.plan.memory", lambda device: 0.7e9)  # one needs 0.6 GB
+    (large,) = lines("UNIREX (SLM-FP)", batch_size=64_000)
+    assert large.startswith(
+        "train UNIREX (SLM-FP), seed 0, planted: takes about 7 GB of memory, this machine has 1 GB"
+    )
+    monkeypatch.setattr("unirex.models.plan.memory", lambda device: 1.1e9)
+    assert lines("UNIREX (SLM-FP)", workers=2) == []  # one of each kind, after the other
+    assert lines("UNIREX (SLM-FP)", "UNIREX (DLM-FP)") == []
+    trainings, measurements = lines("UNIREX (SLM-FP)", "UNIREX (DLM-FP)", workers=4)
+    assert trainings.startswith("the 2 largest trainings, side by side: take about 1 GB of memory")
+    assert measurements.startswith("the 2 largest measurements, side by side")
 
 
 def test_passes():

@@ -69,9 +69,12 @@ def test_every_point_is_a_trial_on_dev(tuned, place):
     assert points == [(0.5, 0.2), (0.5, 0.8), (1.0, 0.2), (1.0, 0.8)]
     assert all(0 <= float(row["accuracy"]) <= 1 and row["csd"] and row["auprc"] for row in rows)
     assert sum("chosen" in row["state"] for row in rows) == 1
-    assert len(list((place / "cells").glob("train-*"))) == 2  # the dial is a matter of measuring
-    measured = [json.loads(path.read_text()) for path in (place / "cells").glob("measure-*/cell.json")]
-    assert len(measured) == 4 and {cell["content"]["split"] for cell in measured} == {SPLIT}
+    tuning = load_tuning(tuned)
+    measured = [tuning.search.study(trial.point).measured[0] for trial in tuning.trials]
+    assert len({one.trained[0].key for one in measured}) == 2  # the dial is a matter of measuring
+    assert {one.cell.state(place / "cells") for one in measured} == {"done"}
+    assert len({one.cell.key for one in measured}) == 4
+    assert {one.cell.content["split"] for one in measured} == {SPLIT}
 
 
 def test_the_report_says_what_was_chosen_and_how_to_train_it(tuned, capsys):
